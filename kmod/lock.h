@@ -70,6 +70,8 @@ void tally_lock_client_destroy(struct tally_handle *handle);
 void tally_locks_session_live(struct tally_session *s, bool resumed);
 void tally_locks_session_down(struct tally_session *s);
 void tally_locks_session_over(struct tally_session *s);
+/* We leave: tenures at that home are lost, their users are told. */
+void tally_locks_session_leave(struct tally_session *s);
 int tally_locks_message(struct tally_session *s, u16 type, const void *body,
 			u32 len);
 

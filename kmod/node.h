@@ -97,6 +97,7 @@ struct tally_user {
  * @views: arenas of others as we use them, view.c
  * @mem_used: bytes of region memory taken
  * @stop_work: `node del`
+ * @free_work: frees it
  * @stopped: completed when it is STOPPED
  */
 struct tally_node {
@@ -122,6 +123,7 @@ struct tally_node {
 	struct tally_views *views;
 	atomic64_t mem_used;
 	struct work_struct stop_work;
+	struct work_struct free_work;
 	struct completion stopped;
 };
 
