@@ -293,21 +293,22 @@ static void lc_rel_done(struct tally_lc *lc, const struct tally_lc_event *ev,
 static void lc_read_done(struct tally_lc *lc, const struct tally_lc_event *ev,
 			 struct tally_lc_actions *out)
 {
+	bool rel = lc->doubt == TALLY_LC_OP_REL;
+
 	if (tally_lw_owner(ev->state) != lc->slot) {
-		lc_gone(lc, out, lc->doubt == TALLY_LC_OP_REL &&
-				 tally_lw_w(ev->state));
+		lc_gone(lc, out, rel && tally_lw_w(ev->state));
 		return;
 	}
 	if (!lc->up)
 		return;
 	lc->fast = true;
-	if (lc->doubt == TALLY_LC_OP_ACQ && lc->want) {
-		lc->st = TALLY_LC_ATT;
-		lc_post(lc, out, TALLY_LC_OP_TOKEN);
-	} else {
-		lc_release(lc, out);
-	}
 	lc->doubt = TALLY_LC_OP_NONE;
+	if (rel || !lc->want) {
+		lc_release(lc, out);
+		return;
+	}
+	lc->st = TALLY_LC_ATT;
+	lc_post(lc, out, TALLY_LC_OP_TOKEN);
 }
 
 /* link down | ATT, RELF: DBT */
@@ -401,8 +402,9 @@ static void lc_msg(struct tally_lc *lc, const struct tally_lmsg *msg,
 		   struct tally_lc_actions *out)
 {
 	bool harmless = msg->type == TALLY_LM_REVOKE && !msg->gen;
+	bool synced = msg->type == TALLY_LM_SYNCED;
 
-	if (lc->unsynced != (msg->type == TALLY_LM_SYNCED) && !harmless) {
+	if (lc->unsynced != synced && !harmless) {
 		lc_emit(out, TALLY_LCA_VIOLATION);
 		return;
 	}

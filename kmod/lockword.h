@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 #define TALLY_LW_OWNER		0xfffULL
-#define TALLY_LW_W		(1ULL << 12)
+#define TALLY_LW_W		0x1000ULL
 #define TALLY_LW_BIT_SHIFT	20
 
 /* Slots are 1-based; the first ones have a bit as well as an owner number. */
