@@ -98,6 +98,7 @@ check_fails() {
 
 	shift 3
 	"$@" > "$lib_work/output" 2>&1 || status=$?
+	echo >> "$lib_work/output"
 	if [ $status = "$want" ] && grep -qE -e "$pattern" "$lib_work/output"; then
 		ok "$what"
 		return
