@@ -323,7 +323,11 @@ struct tally_rep_open {
 	u8	reserved[6];
 } __packed;
 
-/* Which object: CLOSE, FORGET, FORGOTTEN, and the head of all object bodies. */
+/*
+ * Which object: CLOSE, FORGET, FORGOTTEN, and the head of all object bodies.
+ * Ids begin with 1. FORGET and FORGOTTEN of object 0, generation 0 mean the
+ * arena itself with its word table, after all of its objects.
+ */
 struct tally_wire_object {
 	__be32	arena;
 	__be32	object;
