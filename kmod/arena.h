@@ -175,11 +175,18 @@ struct tally_arena *tally_arena_next(struct tally_node *node,
 				     struct tally_arena *prev);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);
 void tally_arena_put(struct tally_arena *arena);
+/* @peer NULL: of all peers without an entry of their own. */
 int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 			   u8 access);
 void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
 			   umode_t perm);
 u8 tally_arena_access(struct tally_arena *arena, const char *peer);
+/* The i-th peer with an entry of its own, for `show`: 0 or -ENOENT. */
+int tally_arena_right(struct tally_arena *arena, u32 i,
+		      char name[TALLY_NAME_SIZE], u8 *access);
+/* The i-th node that attached, for `show`: 0 or -ENOENT. */
+int tally_arena_attached(struct tally_arena *arena, u32 i,
+			 char name[TALLY_NAME_SIZE]);
 /* Sleeps, killable, until it is no longer STARTING. 0, -ETIMEDOUT, -EINTR… */
 int tally_arena_wait_ready(struct tally_arena *arena, long timeout);
 /* Loopback conn for the home's own operations, referenced; NULL without. */
