@@ -36,8 +36,11 @@ struct lc_case {
 #define MANAGED7 MX, .gen = 7, .tenure = 7, .last = 7
 
 #define EV(_kind, ...) { .kind = TALLY_LCE_##_kind, ##__VA_ARGS__ }
-#define DONE(_op, ...) EV(OP_DONE, OPER(_op), ##__VA_ARGS__)
-#define BROKEN(_op) EV(OP_DONE, OPER(_op), .broken = true)
+/* Not by way of EV() and OPER(): the kernel has a macro READ. */
+#define DONE(_op, ...) { \
+	.kind = TALLY_LCE_OP_DONE, .op = TALLY_LC_OP_##_op, ##__VA_ARGS__ }
+#define BROKEN(_op) { \
+	.kind = TALLY_LCE_OP_DONE, .op = TALLY_LC_OP_##_op, .broken = true }
 #define RECV(_type, ...) \
 	EV(MSG, .msg = { .type = TALLY_LM_##_type, ##__VA_ARGS__ })
 

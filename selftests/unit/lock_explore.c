@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// needs: explore_world.c explore_print.c lockclient.c lockhome.c
+// needs: explore_world.c explore_steps.c explore_print.c lockclient.c lockhome.c
 /*
  * Walks through every reachable state of a small world around the real lock
  * tables, breadth first, and checks each one.
