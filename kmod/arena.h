@@ -229,6 +229,12 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
 			   umode_t perm);
 u8 tally_arena_access(struct tally_arena *arena, const char *peer);
+/* The i-th peer with an entry of its own, for `show`: 0 or -ENOENT. */
+int tally_arena_right(struct tally_arena *arena, u32 i,
+		      char name[TALLY_NAME_SIZE], u8 *access);
+/* The i-th node that attached, for `show`: 0 or -ENOENT. */
+int tally_arena_attached(struct tally_arena *arena, u32 i,
+			 char name[TALLY_NAME_SIZE]);
 /* Sleeps, killable, until it is READY. 0, -ETIMEDOUT, -EINTR, -EIDRM. */
 int tally_arena_wait_ready(struct tally_arena *arena, long timeout);
 /*

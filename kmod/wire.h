@@ -117,8 +117,7 @@ enum tally_msg_type {
 	TALLY_MSG_FORGET	= 64,
 	TALLY_MSG_FORGOTTEN	= 65,
 	TALLY_MSG_LOCK		= 66,
-	TALLY_MSG_RESYNC	= 67,
-	TALLY_MSG_SYNCED	= 68,
+	TALLY_MSG_RESYNC	= 67,	/* empty: every lock has been listed */
 	__TALLY_MSG_MAX
 };
 
