@@ -176,6 +176,8 @@ static void xfer_op_done(struct tally_op *op)
 	struct xfer_slot *slot = container_of(op, struct xfer_slot, op);
 	struct xfer *x = slot->xfer;
 
+	if (op->status == -EREMOTEIO)
+		tally_handle_doubt(x->args.handle);
 	xfer_token_put(slot->conn->dev);
 	complete(&slot->finished);
 	kref_put(&x->ref, xfer_free);
