@@ -147,15 +147,16 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 /* How long the tenure is safe without contact; for ever at the home. */
 static u64 lockf_lease(struct tally_handle *handle)
 {
-	struct tally_view *view = handle->view;
-	u64 left = 0;
+	struct tally_session *s;
+	u64 left;
 
-	if (view->arena)
+	if (handle->object)
 		return U64_MAX;
-	mutex_lock(&view->lock);
-	if (view->session)
-		left = tally_session_lease_left(view->session);
-	mutex_unlock(&view->lock);
+	s = tally_view_session(handle->view);
+	if (!s)
+		return 0;
+	left = tally_session_lease_left(s);
+	tally_session_put(s);
 	return left;
 }
 
