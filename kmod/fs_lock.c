@@ -23,7 +23,7 @@
 struct lock_file {
 	struct tally_file file;
 	struct tally_lock_req req;
-	struct mutex busy;
+	struct mutex busy;	/* see above */
 	wait_queue_head_t wait;
 };
 
@@ -138,7 +138,7 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 	if (put_user(0, &uarg->token))
 		return -EFAULT;
 	err = lockf_acquire(file, arg.flags & TALLY_LOCK_TRY,
-			   tally_fs_timeout(arg.timeout_ms), -EALREADY);
+			    tally_fs_timeout(arg.timeout_ms), -EALREADY);
 	if (err)
 		return err;
 	return put_user(READ_ONCE(lf->req.token), &uarg->token);
@@ -161,7 +161,7 @@ static u64 lockf_lease(struct tally_handle *handle)
 }
 
 static int lockf_ioc_stat(struct file *file,
-			 struct tally_ioc_lockstat __user *uarg)
+			  struct tally_ioc_lockstat __user *uarg)
 {
 	struct lock_file *lf = file->private_data;
 	struct tally_ioc_lockstat arg = {

@@ -25,7 +25,7 @@ struct region_key {
  * @dirty: lanes that carried a Write since the last sync, a bit each
  */
 struct tally_region_client {
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	u64 session;
 	u32 mrs;
 	struct region_key *keys;

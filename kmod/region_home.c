@@ -38,7 +38,7 @@ struct region_share {
 	struct list_head list;
 	struct kref ref;
 	struct tally_session *session;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	bool closed;
 	u32 mr_pages;
 	u32 mrs;
