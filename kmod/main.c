@@ -11,6 +11,12 @@
 #include "region.h"
 #include "view.h"
 
+static int main_created(struct tally_session *s)
+{
+	tally_locks_session_created(s);
+	return tally_arenas_session_created(s);
+}
+
 static void main_live(struct tally_session *s, bool resumed)
 {
 	tally_arenas_session_live(s, resumed);
@@ -21,7 +27,6 @@ static void main_live(struct tally_session *s, bool resumed)
 static void main_down(struct tally_session *s)
 {
 	tally_locks_session_down(s);
-	tally_views_session_down(s);
 }
 
 static void main_over(struct tally_session *s)
@@ -49,7 +54,6 @@ static int main_message(struct tally_session *s, u16 type, const void *body,
 		return tally_arenas_forgotten(s, body, len);
 	case TALLY_MSG_LOCK:
 	case TALLY_MSG_RESYNC:
-	case TALLY_MSG_SYNCED:
 		return tally_locks_message(s, type, body, len);
 	}
 	return -EPROTO;
@@ -82,9 +86,10 @@ static void main_node_free(struct tally_node *node)
 
 static const struct tally_node_ops main_node_ops = {
 	.session = {
-		.created = tally_arenas_session_created,
+		.created = main_created,
 		.live = main_live,
 		.down = main_down,
+		.lost = tally_locks_session_lost,
 		.over = main_over,
 		.leave = tally_locks_session_leave,
 		.request = main_request,

@@ -431,6 +431,25 @@ void tally_node_slot_put(struct tally_node *node, u16 slot)
 }
 
 /**
+ * tally_node_slot_session - who has a node slot?
+ * @node: our node
+ * @slot: the slot
+ *
+ * Return: its session, referenced, or NULL.
+ */
+struct tally_session *tally_node_slot_session(struct tally_node *node, u16 slot)
+{
+	struct tally_session *s;
+
+	xa_lock(&node->slots);
+	s = xa_load(&node->slots, slot);
+	if (s && !kref_get_unless_zero(&s->ref))
+		s = NULL;
+	xa_unlock(&node->slots);
+	return s;
+}
+
+/**
  * tally_nodes_init - nobody yet
  * @ops: the layer above
  *

@@ -214,6 +214,16 @@ static void session_tell_down(struct tally_session *s)
 	upper()->down(s);
 }
 
+/* Under s->upcall: the holders hear of it before the QPs are gone. */
+static void session_tell_lost(struct tally_session *s)
+{
+	lockdep_assert_held(&s->upcall);
+	if (s->told || READ_ONCE(s->state) != TALLY_SESSION_OVER)
+		return;
+	s->told = true;
+	upper()->lost(s);
+}
+
 /* Under s->upcall: everything made on the device is given up here. */
 static void session_tell_over(struct tally_session *s)
 {
@@ -242,6 +252,7 @@ static void session_link_work(struct work_struct *work)
 	bool settled, broken, end, lived;
 
 	mutex_lock(&s->upcall);
+	session_tell_lost(s);
 	spin_lock_irq(&s->lock);
 	settled = !s->conns;
 	broken = s->state == TALLY_SESSION_BROKEN;
@@ -752,11 +763,15 @@ static void session_message(struct tally_conn *conn,
 			    u32 len)
 {
 	struct tally_session *s = conn->owner;
+	int err;
 
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
 	    READ_ONCE(s->state) == TALLY_SESSION_BROKEN)
 		return;
-	if (session_dispatch(s, hdr, body, len))
+	err = session_dispatch(s, hdr, body, len);
+	if (err == -ENOMEM)
+		session_break(s, err);	/* a message is lost only with its link */
+	else if (err)
 		tally_session_violation(s, "message out of place");
 }
 

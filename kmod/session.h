@@ -81,7 +81,12 @@ enum tally_session_state {
  * @lived: it was LIVE at least once
  * @ending: state is OVER, over() is still to come
  * @over: over() was called
+ * @told: lost() was called; under @upcall
  * @upper: private to the object layer (attach.c), set in created()
+ * @resyncing: private to the object layer (lock.c): between a break and the
+ *	end of the peer's snapshot
+ * @later: private to the object layer (lock.c): ends locks after the lease;
+ *	holds a reference while it is queued
  */
 struct tally_session {
 	struct kref ref;
@@ -123,7 +128,10 @@ struct tally_session {
 	bool lived;
 	bool ending;
 	bool over;
+	bool told;
 	void *upper;
+	bool resyncing;
+	struct delayed_work later;
 };
 
 /**
@@ -166,6 +174,8 @@ void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
  * @live: the link is up (again): may send. @resumed: it was LIVE before.
  * @down: the link broke; its QPs are destroyed, so every op on a lane has
  *	completed and nothing of this session is on the wire
+ * @lost: the session is OVER, its QPs may still exist: tell every holder of
+ *	a tenure at the peer now. May not sleep for long.
  * @over: fenced: the QPs are destroyed. Destroy every MR made for the peer,
  *	drop attachments both ways, end locks (class external: not before
  *	session->reclaim_at). Called once, after down(). May sleep.
@@ -177,12 +187,13 @@ void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
  * @leave: we are going away: give up every tenure held at that peer and tell
  *	its users, so that GOODBYE can say "clean". May sleep.
  *
- * created, live, down and over of one session never run at the same time.
+ * created, live, down, lost and over of one session never run at the same time.
  */
 struct tally_session_ops {
 	int (*created)(struct tally_session *s);
 	void (*live)(struct tally_session *s, bool resumed);
 	void (*down)(struct tally_session *s);
+	void (*lost)(struct tally_session *s);
 	void (*over)(struct tally_session *s);
 	void (*leave)(struct tally_session *s);
 	void (*request)(struct tally_session *s, struct tally_sreq *req);
