@@ -32,12 +32,6 @@ struct tally_arenas {
 };
 
 /* Rights of one peer. */
-struct tally_arena_peer {
-	struct list_head list;
-	char name[TALLY_NAME_SIZE];
-	u8 access;
-};
-
 static u32 arena_pages(const struct tally_arena *arena)
 {
 	return arena->config.words >> PAGE_SHIFT;
@@ -247,10 +241,7 @@ static void arena_start(struct work_struct *work)
 
 static void arena_free_memory(struct tally_arena *arena)
 {
-	struct tally_arena_peer *peer, *next;
-
-	list_for_each_entry_safe(peer, next, &arena->peers, list)
-		kfree(peer);
+	tally_rights_free(arena);
 	if (arena->words)
 		free_pages_exact(arena->words, arena->config.words);
 	kfree(arena->word_pages);
@@ -567,91 +558,6 @@ struct tally_arena *tally_arena_next(struct tally_node *node,
 	if (prev)
 		tally_arena_put(prev);
 	return arena;
-}
-
-static struct tally_arena_peer *arena_peer(struct tally_arena *arena,
-					   const char *name)
-{
-	struct tally_arena_peer *peer;
-
-	lockdep_assert_held(&arena->lock);
-	list_for_each_entry(peer, &arena->peers, list)
-		if (!strcmp(peer->name, name))
-			return peer;
-	return NULL;
-}
-
-/**
- * tally_arena_access_locked - tally_arena_access() with arena->lock held
- * @arena: an arena of ours
- * @peer: name of a peer
- *
- * Return: TALLY_ACCESS_*.
- */
-u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer)
-{
-	struct tally_arena_peer *entry = arena_peer(arena, peer);
-
-	return entry ? entry->access : arena->config.access;
-}
-
-/**
- * tally_arena_access - what a peer may do in an arena
- * @arena: an arena of ours
- * @peer: name of the peer
- *
- * Context: process.
- * Return: TALLY_ACCESS_*.
- */
-u8 tally_arena_access(struct tally_arena *arena, const char *peer)
-{
-	u8 access;
-
-	mutex_lock(&arena->lock);
-	access = tally_arena_access_locked(arena, peer);
-	mutex_unlock(&arena->lock);
-	return access;
-}
-
-/**
- * tally_arena_set_access - change what a peer may do
- * @arena: an arena of ours
- * @peer: name of the peer, or "" for those without an entry
- * @access: TALLY_ACCESS_*
- *
- * A session that was given more than it may have now is fenced: the fabric
- * knows only the keys it was given.
- *
- * Context: process.
- * Return: 0, -EINVAL, -ENOMEM.
- */
-int tally_arena_set_access(struct tally_arena *arena, const char *peer,
-			   u8 access)
-{
-	struct tally_arena_peer *entry, *fresh;
-
-	if (access > TALLY_ACCESS_RW ||
-	    (peer[0] && !tally_name_valid(peer, strlen(peer))))
-		return -EINVAL;
-	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
-	if (!fresh)
-		return -ENOMEM;
-	mutex_lock(&arena->lock);
-	entry = arena_peer(arena, peer);
-	if (!peer[0]) {
-		arena->config.access = access;
-	} else if (entry) {
-		entry->access = access;
-	} else {
-		strscpy(fresh->name, peer, sizeof(fresh->name));
-		fresh->access = access;
-		list_add_tail(&fresh->list, &arena->peers);
-		fresh = NULL;
-	}
-	tally_attach_recheck(arena);
-	mutex_unlock(&arena->lock);
-	kfree(fresh);
-	return 0;
 }
 
 /**

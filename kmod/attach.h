@@ -57,6 +57,8 @@ void tally_attach_forget_object(struct tally_object *object);
 void tally_attach_forget_arena(struct tally_arena *arena);
 void tally_attach_recheck(struct tally_arena *arena);
 bool tally_attach_direct(struct tally_arena *arena);
+/* Rights, rights.c. */
+void tally_rights_free(struct tally_arena *arena);
 u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer);
 
 #endif

@@ -72,7 +72,7 @@ static inline ssize_t tally_iter_kvec(const struct iov_iter *iter,
 	len = tally_iter_run(min(len, kvec->iov_len - skip), *offset, max);
 	at -= *offset;
 	for (i = 0; i < len + *offset; i += PAGE_SIZE)
-		*pages++ = is_vmalloc_or_module_addr(at + i) ?
+		*pages++ = !virt_addr_valid(at + i) ?
 			   vmalloc_to_page(at + i) : virt_to_page(at + i);
 	return len;
 }
