@@ -10,6 +10,7 @@
 #include "op.h"
 #include "region.h"
 #include "view.h"
+#include "xfer.h"
 
 static int main_created(struct tally_session *s)
 {
@@ -114,9 +115,12 @@ static int __init tally_init(void)
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
-	err = tally_nodes_init(&main_node_ops);
+	err = tally_xfer_init();
 	if (err)
 		goto err_dev;
+	err = tally_nodes_init(&main_node_ops);
+	if (err)
+		goto err_xfer;
 	err = tally_fs_init();
 	if (err)
 		goto err_nodes;
@@ -129,6 +133,8 @@ err_fs:
 	tally_fs_exit();
 err_nodes:
 	tally_nodes_exit();
+err_xfer:
+	tally_xfer_exit();
 err_dev:
 	tally_dev_exit();
 err_conn:
@@ -143,6 +149,7 @@ static void __exit tally_exit(void)
 	tally_netlink_exit();
 	tally_fs_exit();
 	tally_nodes_exit();
+	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
 	tally_op_exit();
