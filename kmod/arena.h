@@ -175,7 +175,7 @@ struct tally_arena *tally_arena_next(struct tally_node *node,
 				     struct tally_arena *prev);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);
 void tally_arena_put(struct tally_arena *arena);
-/* @peer NULL: of all peers without an entry of their own. */
+/* @peer "": of all peers without an entry of their own. */
 int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 			   u8 access);
 void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
