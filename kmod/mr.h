@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Registered memory: pages mapped for one device and registered in one PD,
+ * by a QP of that PD. The address that is advertised is not the kernel's.
+ */
+#ifndef TALLY_MR_H
+#define TALLY_MR_H
+
+#include <linux/mm_types.h>
+#include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
+#include "conn.h"
+
+/**
+ * struct tally_mr - one memory region
+ * @mr: the verbs object
+ * @dev: its device, referenced
+ * @sg: scatter list of its pages, mapped for the device
+ * @mapped: entries of @sg after mapping
+ * @addr: address peers use (never a kernel address)
+ * @len: bytes
+ */
+struct tally_mr {
+	struct ib_mr *mr;
+	struct tally_dev *dev;
+	struct sg_table sg;
+	int mapped;
+	u64 addr;
+	u32 len;
+};
+
+/*
+ * Register @n pages (at most dev->max_mr_pages) with @access (IB_ACCESS_*) in
+ * the PD of @conn, posted on @conn, which must be UP. Sleeps until the device
+ * has done it, bounded by the conn's life and 2 s. Only then may the key be
+ * told to anybody.
+ */
+struct tally_mr *tally_mr_create(struct tally_conn *conn, struct page **pages,
+				 u32 n, int access);
+/* After it no peer can reach the pages. Sleeps. NULL is allowed. */
+void tally_mr_destroy(struct tally_mr *mr);
+
+#endif

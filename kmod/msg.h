@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Control messages on a conn: a RECV ring, a send queue, and credits. A side
+ * never has more messages on the wire than the other has RECVs posted; the
+ * last two are kept for CREDIT. Messages are delivered in order, in a work
+ * item of the conn, through conn->ops->message.
+ */
+#ifndef TALLY_MSG_H
+#define TALLY_MSG_H
+
+#include <linux/types.h>
+#include "conn.h"
+
+int tally_msgs_init(void);
+void tally_msgs_exit(void);
+
+/* Called by conn.c around the life of the QP. */
+int tally_msgs_create(struct tally_conn *conn);	/* before the QP is made */
+int tally_msgs_start(struct tally_conn *conn);	/* QP made: post the RECVs */
+/* Up() was called: deliver what came and what will come. */
+void tally_msgs_live(struct tally_conn *conn);
+/* Drained: deliver what came, then no more upcalls. */
+void tally_msgs_stop(struct tally_conn *conn);
+void tally_msgs_destroy(struct tally_conn *conn);
+
+/* CREDIT buffers, each with a send queue entry of its own. */
+#define TALLY_MSG_CREDITS	4
+/* Send queue entries for messages on a control conn. */
+#define TALLY_MSG_SENDS		(TALLY_MSG_DEPTH + TALLY_MSG_CREDITS)
+
+/* Depth of the peer's RECV ring, from HELLO; before it 8 is assumed. */
+void tally_msgs_set_depth(struct tally_conn *conn, u16 depth);
+
+/**
+ * struct tally_msg_head - the header fields a sender chooses
+ * @type: enum tally_msg_type
+ * @req: request slot or 0
+ * @slot: own node slot at the receiver or 0
+ * @seq: sequence number in the request slot or 0
+ * @session: session id or 0
+ */
+struct tally_msg_head {
+	u16 type;
+	u16 req;
+	u16 slot;
+	u32 seq;
+	u64 session;
+};
+
+/*
+ * Queue a message of two parts (the second may be empty). Process context,
+ * may sleep for memory. Return: 0, -ENOTCONN, -ENOMEM (then the caller must
+ * fail the conn: a message may be dropped only with its conn), -EMSGSIZE.
+ * The body is copied.
+ */
+int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
+		   const void *body, u32 len, const void *more, u32 more_len);
+/* Messages queued for want of credits. */
+u32 tally_msgs_backlog(struct tally_conn *conn);
+
+#endif
