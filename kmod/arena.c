@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "arena.h"
 
-#include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "arenadev.h"
 #include "attach.h"
-#include "conn.h"
 #include "name.h"
 #include "view.h"
-
-#define ARENA_RETRY	msecs_to_jiffies(200)	/* between looks for a device */
-#define ARENA_GIVE_UP	msecs_to_jiffies(2000)	/* auto: then the CPU does it */
-
-/* The target never writes through it but by atomics; IB wants LOCAL_WRITE too. */
-#define ARENA_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
  * struct tally_arenas - the arenas of a node
@@ -25,219 +17,11 @@
  * @stopped: nothing new
  */
 struct tally_arenas {
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	struct list_head list;
 	u32 next_id;
 	bool stopped;
 };
-
-/* Rights of one peer. */
-static u32 arena_pages(const struct tally_arena *arena)
-{
-	return arena->config.words >> PAGE_SHIFT;
-}
-
-/* Have @start run after @delay. It holds a reference while it is queued. */
-static void arena_kick(struct tally_arena *arena, unsigned long delay)
-{
-	tally_arena_get(arena);
-	if (mod_delayed_work(arena->node->wq, &arena->start, delay))
-		tally_arena_put(arena);	/* was queued, and has its own */
-}
-
-static void arena_ready(struct tally_arena *arena, u8 mode)
-{
-	bool ready;
-
-	mutex_lock(&arena->lock);
-	ready = arena->state == TALLY_ARENA_STARTING;
-	if (ready) {
-		WRITE_ONCE(arena->mode, mode);
-		WRITE_ONCE(arena->state, TALLY_ARENA_READY);
-	}
-	mutex_unlock(&arena->lock);
-	if (!ready)
-		return;
-	wake_up_all(&arena->wait);
-	tally_node_event(arena->node, "arena_ready", arena->config.name,
-			 mode == TALLY_MODE_NIC ? "nic" : "cpu");
-}
-
-static void arena_gone(struct tally_dev_user *user)
-{
-	struct tally_arena *arena = container_of(user, struct tally_arena,
-						 watch);
-
-	if (!kref_get_unless_zero(&arena->ref))
-		return;	/* being freed, which gives the device up as well */
-	WRITE_ONCE(arena->lost, true);
-	arena_kick(arena, 0);
-	tally_arena_put(arena);
-}
-
-/* Give up everything on the device. Only from the start work or at the end. */
-static void arena_unbind(struct tally_arena *arena)
-{
-	struct tally_dev *dev = arena->dev;
-	struct tally_conn *loop;
-	struct tally_mr *mr;
-	unsigned long flags;
-	bool down;
-
-	if (!dev)
-		return;
-	mutex_lock(&arena->lock);
-	down = arena->state == TALLY_ARENA_READY;
-	if (down)
-		WRITE_ONCE(arena->state, TALLY_ARENA_STARTING);
-	arena->dev = NULL;
-	spin_lock_irqsave(&arena->spin, flags);
-	loop = arena->loop;
-	mr = arena->loop_mr;
-	arena->loop = NULL;
-	arena->loop_mr = NULL;
-	spin_unlock_irqrestore(&arena->spin, flags);
-	mutex_unlock(&arena->lock);
-	tally_dev_unwatch(dev, &arena->watch);
-	WRITE_ONCE(arena->lost, false);
-	tally_mr_destroy(mr);
-	if (loop)
-		tally_conn_put(loop);
-	tally_dev_put(dev);
-	if (down)
-		tally_node_event(arena->node, "arena_down",
-				 arena->config.name, "device gone");
-}
-
-static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
-			  struct tally_conn *loop, struct tally_mr *mr)
-{
-	unsigned long flags;
-
-	mutex_lock(&arena->lock);
-	arena->dev = dev;
-	spin_lock_irqsave(&arena->spin, flags);
-	arena->loop = loop;
-	arena->loop_mr = mr;
-	spin_unlock_irqrestore(&arena->spin, flags);
-	mutex_unlock(&arena->lock);
-}
-
-/* Takes over the reference to @dev when it succeeds. */
-static int arena_bind_dev(struct tally_arena *arena, struct tally_dev *dev)
-{
-	enum tally_atomics atomics = tally_dev_probe(dev);
-	struct tally_conn *loop;
-	struct tally_mr *mr;
-	int err;
-
-	if (atomics == TALLY_ATOMICS_UNKNOWN)
-		return -EADDRNOTAVAIL;
-	if (atomics == TALLY_ATOMICS_NO ||
-	    arena_pages(arena) > dev->max_mr_pages)
-		return -EOPNOTSUPP;
-	loop = tally_dev_loop(dev);
-	if (IS_ERR_OR_NULL(loop))
-		return loop ? PTR_ERR(loop) : -ENETDOWN;
-	mr = tally_mr_create(loop, arena->word_pages, arena_pages(arena),
-			     ARENA_MR_ACCESS);
-	if (IS_ERR_OR_NULL(mr)) {
-		err = mr ? PTR_ERR(mr) : -ENOMEM;
-		goto err_put_loop;
-	}
-	arena_publish(arena, dev, loop, mr);
-	err = tally_dev_watch(dev, &arena->watch);
-	if (err)
-		goto err_unpublish;
-	return 0;
-
-err_unpublish:
-	arena_publish(arena, NULL, NULL, NULL);
-	tally_mr_destroy(mr);
-err_put_loop:
-	tally_conn_put(loop);
-	return err;
-}
-
-static int arena_bind(struct tally_arena *arena)
-{
-	struct tally_dev *dev;
-	bool direct;
-	int err;
-
-	/*
-	 * Sessions on a device that is going away may still reach the words
-	 * through it. Two devices at one word are not atomic (race B18).
-	 */
-	mutex_lock(&arena->lock);
-	direct = tally_attach_direct(arena);
-	mutex_unlock(&arena->lock);
-	if (direct)
-		return -EBUSY;
-	dev = tally_dev_find(arena->node->net, arena->config.dev);
-	if (IS_ERR_OR_NULL(dev))
-		return -ENODEV;
-	err = arena_bind_dev(arena, dev);
-	if (err)
-		tally_dev_put(dev);
-	return err;
-}
-
-static void arena_try(struct tally_arena *arena)
-{
-	int err = arena_bind(arena);
-
-	if (!err) {
-		arena_ready(arena, TALLY_MODE_NIC);
-		return;
-	}
-	/* An arena whose words a NIC has owned stays that way. */
-	if (arena->config.mode == TALLY_MODE_AUTO && !arena->mode &&
-	    (err == -EOPNOTSUPP ||
-	     time_after(jiffies, arena->began + ARENA_GIVE_UP)))
-		arena_ready(arena, TALLY_MODE_CPU);
-	else
-		arena_kick(arena, ARENA_RETRY);
-}
-
-/* The loopback conn died: the key lives on in the PD, a new conn goes on. */
-static void arena_renew_loop(struct tally_arena *arena)
-{
-	struct tally_conn *old = arena->loop, *loop;
-	unsigned long flags;
-
-	if (!old || tally_conn_is_up(old))
-		return;
-	loop = tally_dev_loop(arena->dev);
-	if (IS_ERR_OR_NULL(loop)) {
-		arena_kick(arena, ARENA_RETRY);
-		return;
-	}
-	spin_lock_irqsave(&arena->spin, flags);
-	arena->loop = loop;
-	spin_unlock_irqrestore(&arena->spin, flags);
-	tally_conn_put(old);
-}
-
-static void arena_start(struct work_struct *work)
-{
-	struct tally_arena *arena = container_of(to_delayed_work(work),
-						 struct tally_arena, start);
-
-	if (READ_ONCE(arena->lost))
-		arena_unbind(arena);
-	switch (READ_ONCE(arena->state)) {
-	case TALLY_ARENA_STARTING:
-		arena_try(arena);
-		break;
-	case TALLY_ARENA_READY:
-		arena_renew_loop(arena);
-		break;
-	case TALLY_ARENA_DEAD:
-		break;
-	}
-	tally_arena_put(arena);
-}
 
 static void arena_free_memory(struct tally_arena *arena)
 {
@@ -256,7 +40,7 @@ static void arena_free(struct work_struct *work)
 						 free);
 	struct tally_node *node = arena->node;
 
-	arena_unbind(arena);
+	tally_arena_unbind(arena);
 	xa_destroy(&arena->objects);
 	arena_free_memory(arena);
 	tally_node_put(node);
@@ -299,12 +83,12 @@ static int arena_alloc_words(struct tally_arena *arena)
 
 	arena->words = alloc_pages_exact(bytes, GFP_KERNEL_ACCOUNT |
 					 __GFP_ZERO | __GFP_NOWARN);
-	arena->word_pages = kcalloc(arena_pages(arena),
+	arena->word_pages = kcalloc(tally_arena_pages(arena),
 				    sizeof(*arena->word_pages), GFP_KERNEL);
 	arena->bitmap = bitmap_zalloc(bytes / TALLY_ENTRY_SIZE, GFP_KERNEL);
 	if (!arena->words || !arena->word_pages || !arena->bitmap)
 		return -ENOMEM;
-	for (i = 0; i < arena_pages(arena); i++)
+	for (i = 0; i < tally_arena_pages(arena); i++)
 		arena->word_pages[i] = virt_to_page(arena->words +
 						    i * PAGE_SIZE);
 	return 0;
@@ -323,10 +107,10 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 	mutex_init(&arena->lock);
 	spin_lock_init(&arena->spin);
 	init_waitqueue_head(&arena->wait);
-	INIT_DELAYED_WORK(&arena->start, arena_start);
+	INIT_DELAYED_WORK(&arena->start, tally_arena_start_work);
 	INIT_WORK(&arena->free, arena_free);
 	INIT_LIST_HEAD(&arena->watch.list);
-	arena->watch.gone = arena_gone;
+	arena->watch.gone = tally_arena_dev_gone;
 	xa_init(&arena->objects);
 	arena->next_id = 1;
 	INIT_LIST_HEAD(&arena->names);
@@ -425,9 +209,9 @@ int tally_arena_add(struct tally_node *node,
 	if (!err) {
 		tally_node_event(node, "arena_add", config->name, "");
 		if (config->mode == TALLY_MODE_CPU)
-			arena_ready(arena, TALLY_MODE_CPU);
+			tally_arena_ready(arena, TALLY_MODE_CPU);
 		else
-			arena_kick(arena, 0);
+			tally_arena_kick(arena, 0);
 	}
 	tally_arena_put(arena);
 	return err;
@@ -577,93 +361,6 @@ void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
 	arena->config.gid = gid;
 	arena->config.perm = perm & 0777;
 	mutex_unlock(&arena->lock);
-}
-
-/**
- * tally_arena_wait_ready - wait until an arena can be used
- * @arena: an arena of ours
- * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
- *
- * Context: process, sleeps, killable.
- * Return: 0, -ETIMEDOUT, -EINTR, -EIDRM.
- */
-int tally_arena_wait_ready(struct tally_arena *arena, long timeout)
-{
-	long ret;
-
-	ret = wait_event_killable_timeout(arena->wait,
-					  READ_ONCE(arena->state) !=
-					  TALLY_ARENA_STARTING, timeout);
-	if (ret < 0)
-		return -EINTR;
-	if (!ret)
-		return -ETIMEDOUT;
-	return READ_ONCE(arena->state) == TALLY_ARENA_DEAD ? -EIDRM : 0;
-}
-
-/**
- * tally_arena_loop - the conn for the home's own operations
- * @arena: a nic arena of ours
- *
- * A conn that died is replaced in the background.
- *
- * Context: any.
- * Return: a reference, or NULL while there is none.
- */
-struct tally_conn *tally_arena_loop(struct tally_arena *arena)
-{
-	struct tally_conn *loop;
-	unsigned long flags;
-
-	spin_lock_irqsave(&arena->spin, flags);
-	loop = arena->loop;
-	if (loop)
-		tally_conn_get(loop);
-	spin_unlock_irqrestore(&arena->spin, flags);
-	if (!loop || tally_conn_is_up(loop))
-		return loop;
-	tally_conn_put(loop);
-	arena_kick(arena, 0);
-	return NULL;
-}
-
-/**
- * tally_arena_word - address of an entry for the CPU
- * @arena: an arena of ours
- * @word: offset of the entry
- *
- * In a nic arena it may only be read, see who may write a word above.
- *
- * Context: any.
- * Return: the first of its two words.
- */
-u64 *tally_arena_word(struct tally_arena *arena, u32 word)
-{
-	return arena->words + word;
-}
-
-/**
- * tally_arena_loop_addr - address of an entry on the loopback conn
- * @arena: a nic arena of ours
- * @word: offset of the entry
- * @rkey: gets the key; 0 when there is no device (then there is no conn)
- *
- * Context: any, after tally_arena_loop().
- * Return: the address.
- */
-u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
-{
-	unsigned long flags;
-	u64 addr = 0;
-
-	*rkey = 0;
-	spin_lock_irqsave(&arena->spin, flags);
-	if (arena->loop_mr) {
-		addr = arena->loop_mr->addr + word;
-		*rkey = arena->loop_mr->mr->rkey;
-	}
-	spin_unlock_irqrestore(&arena->spin, flags);
-	return addr;
 }
 
 /**

@@ -127,14 +127,14 @@ struct tally_arena {
 	struct tally_node *node;
 	struct tally_arena_config config;
 	u32 id;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	enum tally_arena_state state;
 	u8 mode;
 	void *words;
 	struct page **word_pages;
 	unsigned long *bitmap;
 	struct tally_dev *dev;
-	spinlock_t spin;
+	spinlock_t spin;	/* see above */
 	struct tally_conn *loop;
 	struct tally_mr *loop_mr;
 	struct tally_dev_user watch;

@@ -52,11 +52,55 @@ struct tally_open {
 	bool closing;
 };
 
+/**
+ * struct tally_upper - what a session was given here; session->upper
+ * @session: whose; it outlives this
+ * @reg_lock: one registration at a time
+ * @lock: protects @attaches, @gone
+ * @attaches: struct tally_attach
+ * @gone: struct tally_open that were answered FORGOTTEN, for @reap
+ * @reap: frees those, and attachments of arenas that are gone
+ * @opens: how many opens, against TALLY_OPENS_MAX
+ * @busy: requests that go on in another context
+ * @idle: woken when @busy becomes 0
+ */
+struct tally_upper {
+	struct tally_session *session;
+	struct mutex reg_lock;	/* see above */
+	struct mutex lock;	/* see above */
+	struct list_head attaches;
+	struct list_head gone;
+	struct work_struct reap;
+	atomic_t opens;
+	atomic_t busy;
+	wait_queue_head_t idle;
+};
+
+/* The peer sent what no peer may send. The request still gets its answer. */
+static inline int tally_attach_malformed(struct tally_session *s, const char *what)
+{
+	tally_session_violation(s, what);
+	return -EPROTO;
+}
+
+static inline bool
+tally_attach_names_object(const struct tally_wire_object *body, u32 len)
+{
+	return len == sizeof(*body) && !body->reserved;
+}
+
+/* With up->lock. */
+struct tally_attach *tally_attach_of(struct tally_upper *up, u32 arena);
+void tally_attach_defer(struct tally_sreq *req, work_func_t fn);
+void tally_attach_request(struct tally_session *s, struct tally_sreq *req);
+
 /* All with arena->lock held. */
 void tally_attach_forget_object(struct tally_object *object);
 void tally_attach_forget_arena(struct tally_arena *arena);
 void tally_attach_recheck(struct tally_arena *arena);
 bool tally_attach_direct(struct tally_arena *arena);
+struct tally_open *tally_attach_open(struct tally_attach *attach, u32 object,
+				     u32 generation);
 /* Rights, rights.c. */
 void tally_rights_free(struct tally_arena *arena);
 u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer);

@@ -84,7 +84,7 @@ static int counter_status(struct tally_handle *handle, int status)
 	return status;
 }
 
-static int counter_wait(struct counter_call *call,
+static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 			const struct tally_until *until)
 {
 	struct tally_handle *handle = call->handle;
@@ -98,9 +98,11 @@ static int counter_wait(struct counter_call *call,
 		counter_call_end(call);
 		return left < 0 ? -EINTR : -ETIMEDOUT;
 	}
-	if (completion_done(&call->finished))
-		return counter_status(handle, call->op.status);
-	return -EREMOTEIO;
+	if (tally_op_give_up(conn, &call->op))
+		return -EREMOTEIO;
+	/* It completed meanwhile; its done() is running or has run. */
+	wait_for_completion(&call->finished);
+	return counter_status(handle, call->op.status);
 }
 
 /* One operation on the word by a NIC. The caller is inside. */
@@ -126,8 +128,9 @@ static int counter_post(struct tally_handle *handle, const struct tally_op *op,
 		goto err_leave;
 	}
 	tally_op_submit(conn, &call->op);
-	err = counter_wait(call, until);
-	*old = call->op.old;
+	err = counter_wait(conn, call, until);
+	if (!err)
+		*old = call->op.old;
 	tally_conn_put(conn);
 	kref_put(&call->ref, counter_call_free);
 	return err;
@@ -170,7 +173,6 @@ static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
 	struct tally_op post = { .type = TALLY_OP_FAA };
 	struct tally_arena *arena = handle->view->arena;
 	u64 seen = 0;
-	int err;
 
 	if (arena)
 		seen = READ_ONCE(*tally_arena_word(arena, handle->word));
@@ -193,15 +195,9 @@ static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
 		post.value = value;
 		break;
 	case TALLY_COUNTER_SET:
-		err = counter_post_set(handle, value, seen, old, until);
-		goto out;
+		return counter_post_set(handle, value, seen, old, until);
 	}
-	err = counter_post(handle, &post, old, until);
-out:
-	if (err == -EREMOTEIO)
-		tally_stat_inc(&handle->view->node->stats,
-			       TALLY_STAT_UNKNOWN);
-	return err;
+	return counter_post(handle, &post, old, until);
 }
 
 /* The CPU owns the word. */

@@ -132,7 +132,7 @@ static const char *object_config_fault(const struct tally_object_config *config)
 	if (config->lock_class > TALLY_CLASS_REGION ||
 	    (config->lock_class && config->type != TALLY_TYPE_LOCK))
 		return "not a class this type can have";
-	if ((config->type == TALLY_TYPE_REGION) != !!config->size)
+	if (!config->size == (config->type == TALLY_TYPE_REGION))
 		return "regions have a size, nothing else has";
 	if (config->size > TALLY_REGION_MAX)
 		return "larger than a region may be";
@@ -319,7 +319,7 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		return err;
 	tally_views_object_gone(object);
 	object_deleted(object);
-	tally_node_event(arena->node, "object_del", arena->config.name, 
+	tally_node_event(arena->node, "object_del", arena->config.name,
 			 object->config.name);
 	tally_object_put(object);
 	return 0;

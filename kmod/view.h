@@ -79,8 +79,8 @@ struct tally_view {
 	kuid_t uid;
 	kgid_t gid;
 	umode_t perm;
-	spinlock_t spin;
-	struct mutex lock;
+	spinlock_t spin;	/* see above */
+	struct mutex lock;	/* see above */
 	wait_queue_head_t wait;
 	u32 changes;
 	struct list_head handles;
@@ -141,7 +141,7 @@ struct tally_handle {
 	umode_t perm;
 	u32 hash;
 	bool opening;
-	spinlock_t spin;
+	spinlock_t spin;	/* see above */
 	int error;
 	bool made;
 	u32 inside;
@@ -165,10 +165,10 @@ struct tally_handle {
  * @owed: FORGOTTEN that could not be said yet
  */
 struct tally_views {
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	struct list_head list;
 	bool stopped;
-	struct mutex owed_lock;
+	struct mutex owed_lock;	/* see above */
 	struct list_head owed;
 };
 
@@ -251,7 +251,7 @@ void tally_views_each(struct tally_session *s, u8 type,
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation);
 
-/* Between view.c, handle.c and forget.c: */
+/* Between view.c, find.c, handle.c, open.c, list.c and forget.c: */
 
 /* No attaching or opening again helps against these. */
 static inline bool tally_view_final(int err)
@@ -270,6 +270,9 @@ int tally_view_attach(struct tally_view *view, bool again,
 struct tally_session *tally_view_session(struct tally_view *view);
 /* It cannot be used any more, nor can its handles. No locks. */
 void tally_view_fail(struct tally_view *view, int err);
+struct tally_view *tally_view_alloc(struct tally_node *node, const char *home,
+				    const char *name,
+				    struct tally_arena *arena);
 /* Walks the views; puts @prev, references the result. */
 struct tally_view *tally_view_next(struct tally_node *node,
 				   struct tally_view *prev);
@@ -278,6 +281,9 @@ int tally_view_ask(struct tally_session *s, u16 type, const void *body,
 		   u32 len, void *reply, u32 *reply_len,
 		   const struct tally_until *until);
 
+/* Open it (again) unless it is open. */
+int tally_handle_open(struct tally_handle *handle,
+		      const struct tally_until *until);
 /* Walks the handles; puts @prev, references the result. */
 struct tally_handle *tally_handle_next(struct tally_view *view,
 				       struct tally_handle *prev);
