@@ -35,7 +35,7 @@ struct tally_region {
 struct tally_lock {
 	struct api_user user;
 	struct tally_lock_req req;
-	struct mutex busy;
+	struct mutex busy;	/* see above */
 };
 
 /* Find "ARENA/OBJECT" or "ARENA@NODE/OBJECT". */

@@ -14,7 +14,7 @@
  */
 struct counter_file {
 	struct tally_file file;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	char text[24];
 	size_t len;
 };

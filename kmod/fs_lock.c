@@ -23,7 +23,7 @@
 struct lock_file {
 	struct tally_file file;
 	struct tally_lock_req req;
-	struct mutex busy;
+	struct mutex busy;	/* see above */
 	wait_queue_head_t wait;
 };
 
@@ -138,7 +138,7 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 	if (put_user(0, &uarg->token))
 		return -EFAULT;
 	err = lockf_acquire(file, arg.flags & TALLY_LOCK_TRY,
-			   tally_fs_timeout(arg.timeout_ms), -EALREADY);
+			    tally_fs_timeout(arg.timeout_ms), -EALREADY);
 	if (err)
 		return err;
 	return put_user(READ_ONCE(lf->req.token), &uarg->token);
@@ -147,20 +147,21 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 /* How long the tenure is safe without contact; for ever at the home. */
 static u64 lockf_lease(struct tally_handle *handle)
 {
-	struct tally_view *view = handle->view;
-	u64 left = 0;
+	struct tally_session *s;
+	u64 left;
 
-	if (view->arena)
+	if (handle->object)
 		return U64_MAX;
-	mutex_lock(&view->lock);
-	if (view->session)
-		left = tally_session_lease_left(view->session);
-	mutex_unlock(&view->lock);
+	s = tally_view_session(handle->view);
+	if (!s)
+		return 0;
+	left = tally_session_lease_left(s);
+	tally_session_put(s);
 	return left;
 }
 
 static int lockf_ioc_stat(struct file *file,
-			 struct tally_ioc_lockstat __user *uarg)
+			  struct tally_ioc_lockstat __user *uarg)
 {
 	struct lock_file *lf = file->private_data;
 	struct tally_ioc_lockstat arg = {

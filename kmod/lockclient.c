@@ -208,9 +208,12 @@ static void lc_cancel(struct tally_lc *lc, struct tally_lc_actions *out)
 static void lc_next(struct tally_lc *lc, const struct tally_lc_event *ev,
 		    struct tally_lc_actions *out)
 {
+	if (lc->st == TALLY_LC_DEAD) {
+		lc_fail(lc, out, lc->err);
+		return;
+	}
 	if (lc->st != TALLY_LC_HOLD) {
-		out->bug |= lc->st != TALLY_LC_DEAD;
-		lc_want(lc, ev, out);
+		out->bug = true;
 		return;
 	}
 	if (lc->local < TALLY_TOKEN_LOCAL_MAX) {

@@ -72,7 +72,6 @@ static void lh_word_bad(struct tally_lh *lh, struct tally_lh_actions *out)
 
 static void lh_push(struct tally_lh *lh, struct tally_lh_node *node, u8 mode)
 {
-	node->next = NULL;
 	node->mode = mode;
 	if (lh->tail)
 		lh->tail->next = node;

@@ -5,11 +5,13 @@
 #include "dev.h"
 #include "fs.h"
 #include "lock.h"
+#include "msg.h"
 #include "netlink.h"
 #include "node.h"
 #include "op.h"
 #include "region.h"
 #include "view.h"
+#include "xfer.h"
 
 static int main_created(struct tally_session *s)
 {
@@ -111,12 +113,18 @@ static int __init tally_init(void)
 	err = tally_conn_init();
 	if (err)
 		goto err_op;
-	err = tally_dev_init();
+	err = tally_msgs_init();
 	if (err)
 		goto err_conn;
-	err = tally_nodes_init(&main_node_ops);
+	err = tally_dev_init();
+	if (err)
+		goto err_msgs;
+	err = tally_xfer_init();
 	if (err)
 		goto err_dev;
+	err = tally_nodes_init(&main_node_ops);
+	if (err)
+		goto err_xfer;
 	err = tally_fs_init();
 	if (err)
 		goto err_nodes;
@@ -129,8 +137,12 @@ err_fs:
 	tally_fs_exit();
 err_nodes:
 	tally_nodes_exit();
+err_xfer:
+	tally_xfer_exit();
 err_dev:
 	tally_dev_exit();
+err_msgs:
+	tally_msgs_exit();
 err_conn:
 	tally_conn_exit();
 err_op:
@@ -143,7 +155,9 @@ static void __exit tally_exit(void)
 	tally_netlink_exit();
 	tally_fs_exit();
 	tally_nodes_exit();
+	tally_xfer_exit();
 	tally_dev_exit();
+	tally_msgs_exit();
 	tally_conn_exit();
 	tally_op_exit();
 }

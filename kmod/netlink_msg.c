@@ -141,6 +141,8 @@ int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
 		}
 		cursor->done++;
 	}
+	/* What the walk missed when an entry went away under it is told too. */
+	cb->seq = tally_nl_generation();
 	return skb->len;
 }
 

@@ -115,6 +115,13 @@ static const struct nlattr *add_blame(struct genl_info *info, int err)
 	}
 }
 
+static const char *no_reason(int err)
+{
+	return err == -ENOKEY ?
+	       "no logon key of that description in the caller's keyrings" :
+	       NULL;
+}
+
 /**
  * tally_nl_node_add_doit - node-add
  * @skb: the request
@@ -135,11 +142,11 @@ int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	err = tally_node_add(genl_info_net(info), &config, &reason);
 	if (err)
 		return tally_nl_fail(info->extack, add_blame(info, err),
-				     reason, err);
+				     reason ?: no_reason(err), err);
 	node = tally_node_find(genl_info_net(info), config.name);
 	if (!node)
 		return 0;
-	tally_netlink_event(node, "node-add", node->config.name, "");
+	tally_netlink_event(node, "node_add", node->config.name, "");
 	/* The node stands, whether this answer can be made or not. */
 	tally_nl_reply(info, fill_node, node);
 	tally_node_put(node);
@@ -166,7 +173,7 @@ int tally_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_node_del(node);
 	if (!err)
-		tally_netlink_event(node, "node-del", node->config.name, "");
+		tally_netlink_event(node, "node_del", node->config.name, "");
 	tally_node_put(node);
 	return err;
 }

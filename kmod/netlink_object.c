@@ -2,7 +2,6 @@
 #include "genl_compat.h"
 #include "counter.h"
 #include "lock.h"
-#include "netlink.h"
 #include "netlink_msg.h"
 #include "region.h"
 
@@ -174,14 +173,6 @@ static struct tally_arena *arena_of(struct genl_info *info)
 	return arena;
 }
 
-static void tell(struct tally_arena *arena, const char *event, const char *name)
-{
-	char path[2 * TALLY_NAME_SIZE];
-
-	snprintf(path, sizeof(path), "%s/%s", arena->config.name, name);
-	tally_netlink_event(arena->node, event, path, "");
-}
-
 /**
  * tally_nl_object_add_doit - object-add
  * @skb: the request
@@ -208,7 +199,6 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
 		goto put_arena;
 	}
-	tell(arena, "object-add", config.name);
 	object = tally_object_find(arena, config.name);
 	if (object) {
 		/* It stands, whether this answer can be made or not. */
@@ -231,10 +221,7 @@ static int del_object(struct genl_info *info, struct tally_arena *arena)
 	nla_strscpy(name, attr, sizeof(name));
 	err = tally_object_del(arena, name, type ? nla_get_u32(type) : 0,
 			       &reason);
-	if (err)
-		return tally_nl_fail(info->extack, attr, reason, err);
-	tell(arena, "object-del", name);
-	return 0;
+	return tally_nl_fail(info->extack, err ? attr : NULL, reason, err);
 }
 
 /**
@@ -347,5 +334,6 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			return skb->len ?: err;
 		}
 	}
+	cb->seq = tally_nl_generation();
 	return skb->len;
 }

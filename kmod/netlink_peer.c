@@ -153,7 +153,7 @@ int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 			      reason, err);
 		goto put_node;
 	}
-	tally_netlink_event(node, "peer-add", name, "");
+	tally_netlink_event(node, "peer_add", name, "");
 	peer = tally_peer_find(node, name);
 	if (peer) {
 		/* It stands, whether this answer can be made or not. */
@@ -187,7 +187,7 @@ int tally_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_peer_del(node, name);
 	if (!err)
-		tally_netlink_event(node, "peer-del", name, "");
+		tally_netlink_event(node, "peer_del", name, "");
 	else if (err == -ENOENT)
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    info->attrs[TALLY_A_PEER_NAME],

@@ -20,12 +20,14 @@ struct region_key {
  * struct tally_region_client - memory keys of a region elsewhere
  * @lock: protects @session and @keys; held while they are fetched
  * @session: id of the session the keys belong to
- * @keys: one for each memory region; NULL before the first is needed
+ * @mrs: how many there are
+ * @keys: the keys; NULL before the first is needed
  * @dirty: lanes that carried a Write since the last sync, a bit each
  */
 struct tally_region_client {
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	u64 session;
+	u32 mrs;
 	struct region_key *keys;
 	unsigned long dirty;
 };
@@ -96,24 +98,30 @@ static int region_keys_prepare(struct tally_handle *handle, u64 session)
 		return 0;
 	kvfree(client->keys);
 	client->session = session;
-	client->keys = kvcalloc(handle->mrs, sizeof(*client->keys),
+	client->mrs = READ_ONCE(handle->mrs);
+	client->keys = kvcalloc(client->mrs, sizeof(*client->keys),
 				GFP_KERNEL | __GFP_NOWARN);
 	return client->keys ? 0 : -ENOMEM;
 }
 
-/* Take the home's answer: keys from @first on. */
-static int region_keys_take(struct tally_handle *handle, u32 first,
-			    const void *reply, u32 len)
+/*
+ * Take the home's answer: keys from @first on. The layout may be another one
+ * than the caller believes, if the handle was attached anew between.
+ */
+static int region_keys_take(struct tally_region_client *client, u32 first,
+			    u32 unit, const void *reply, u32 len)
 {
 	const struct tally_rep_region_map *head = reply;
 	const struct tally_wire_mr *mr = reply + sizeof(*head);
-	struct region_key *key = handle->region->keys + first;
+	struct region_key *key = client->keys + first;
 	u32 count, i;
 
-	if (len < sizeof(*head) || head->reserved)
+	if (len < sizeof(*head))
 		return -EPROTO;
+	if (be32_to_cpu(head->mr_bytes) != unit)
+		return -ENOTCONN;
 	count = be32_to_cpu(head->count);
-	if (!count || count > handle->mrs - first ||
+	if (!count || count > client->mrs - first ||
 	    len != sizeof(*head) + count * sizeof(*mr))
 		return -EPROTO;
 	for (i = 0; i < count; i++, key++, mr++) {
@@ -126,9 +134,10 @@ static int region_keys_take(struct tally_handle *handle, u32 first,
 	return 0;
 }
 
-static int region_keys_fetch(struct tally_handle *handle,
-			     struct tally_session *s, u32 first, long timeout)
+static int region_keys_fetch(const struct tally_xfer_args *args, u32 first,
+			     long timeout)
 {
+	struct tally_handle *handle = args->handle;
 	struct tally_msg_region_map msg = {
 		.object.arena = cpu_to_be32(handle->view->remote_id),
 		.object.object = cpu_to_be32(handle->id),
@@ -142,15 +151,17 @@ static int region_keys_fetch(struct tally_handle *handle,
 	reply = kmalloc(len, GFP_KERNEL);
 	if (!reply)
 		return -ENOMEM;
-	err = tally_session_call(s, TALLY_MSG_REGION_MAP, &msg, sizeof(msg),
-				 reply, &len, timeout);
+	err = tally_session_call(args->session, TALLY_MSG_REGION_MAP, &msg,
+				 sizeof(msg), reply, &len, timeout);
 	/* Asking for a key changes nothing: an unknown answer is none. */
 	if (err == -EREMOTEIO)
 		err = fatal_signal_pending(current) ? -EINTR : -ENOTCONN;
 	if (!err) {
-		err = region_keys_take(handle, first, reply, len);
-		if (err)
-			tally_session_violation(s, "malformed region keys");
+		err = region_keys_take(handle->region, first, args->unit, reply,
+				       len);
+		if (err == -EPROTO)
+			tally_session_violation(args->session,
+						"malformed region keys");
 	}
 	kfree(reply);
 	return err;
@@ -166,29 +177,18 @@ static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
 	if (mutex_lock_killable(&client->lock))
 		return -EINTR;
 	err = region_keys_prepare(handle, args->session->id);
-	if (!err && index >= handle->mrs)
-		err = -ESTALE;
+	if (!err && index >= client->mrs)
+		err = -ENOTCONN;
 	if (!err && !client->keys[index].valid)
-		err = region_keys_fetch(handle, args->session, index, left);
+		err = region_keys_fetch(args, index, left);
 	if (!err)
 		*key = client->keys[index].key;
+	else
+		client->session = 0;
 	mutex_unlock(&client->lock);
 	if (!err && args->write)
 		set_bit(lane % TALLY_LANES_MAX, &client->dirty);
 	return err;
-}
-
-/* The session with the home, referenced; it is OVER or LIVE or in between. */
-static struct tally_session *region_session(struct tally_handle *handle)
-{
-	struct tally_view *view = handle->view;
-	struct tally_session *s;
-
-	if (mutex_lock_killable(&view->lock))
-		return ERR_PTR(-EINTR);
-	s = view->session ? tally_session_get(view->session) : NULL;
-	mutex_unlock(&view->lock);
-	return s ? s : ERR_PTR(tally_handle_no_conn(handle));
 }
 
 /* The handle has been entered; the transfer leaves it. */
@@ -201,16 +201,17 @@ static ssize_t region_remote(struct tally_handle *handle,
 		.lane = lane,
 		.pos = pos,
 		.write = write,
-		.unit = handle->mr_bytes,
+		.unit = READ_ONCE(handle->mr_bytes),
+		.session = tally_view_session(handle->view),
 		.timeout = timeout,
 		.key = region_key,
 	};
 	ssize_t ret;
 
-	args.session = region_session(handle);
-	if (IS_ERR(args.session)) {
+	if (!args.session) {
+		ret = tally_handle_no_conn(handle);
 		tally_handle_leave(handle);
-		return PTR_ERR(args.session);
+		return ret;
 	}
 	ret = tally_xfer_run(&args, iter);
 	tally_session_put(args.session);

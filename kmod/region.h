@@ -32,7 +32,7 @@ struct tally_region_home {
 	u64 size;
 	unsigned long npages;
 	struct page **pages;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	struct list_head shares;
 	struct rw_semaphore zap;
 	bool dead;

@@ -38,7 +38,7 @@ struct region_share {
 	struct list_head list;
 	struct kref ref;
 	struct tally_session *session;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	bool closed;
 	u32 mr_pages;
 	u32 mrs;
@@ -420,6 +420,7 @@ static int region_map(struct tally_object *object, struct tally_sreq *req,
 	const struct tally_msg_region_map *msg = (const void *)req->body;
 	struct region_share *share;
 	int access, n;
+	u32 mr_bytes;
 
 	if (READ_ONCE(object->region->dead))
 		return -EIDRM;
@@ -431,9 +432,12 @@ static int region_map(struct tally_object *object, struct tally_sreq *req,
 		return -ENOMEM;
 	n = share_keys(object->region, share, be32_to_cpu(msg->first), access,
 		       (void *)(reply + 1));
+	mr_bytes = share->mr_pages << PAGE_SHIFT;
 	share_put(share);
-	if (n > 0)
+	if (n > 0) {
 		reply->count = cpu_to_be32(n);
+		reply->mr_bytes = cpu_to_be32(mr_bytes);
+	}
 	return n;
 }
 
@@ -448,6 +452,7 @@ static void region_map_work(struct work_struct *work)
 	reply = kzalloc(TALLY_REPLY_MAX, GFP_KERNEL);
 	if (reply)
 		n = region_map(object, req, reply);
+	tally_arenas_done(req->session);
 	if (n > 0)
 		tally_sreq_reply(req, 0, reply, sizeof(*reply) +
 				 n * sizeof(struct tally_wire_mr));
@@ -501,6 +506,7 @@ bool tally_region_request(struct tally_session *s, struct tally_sreq *req)
 		return true;
 	}
 	req->ctx = object;
+	tally_arenas_busy(s);
 	INIT_WORK(&req->work, region_map_work);
 	queue_work(s->node->wq, &req->work);
 	return true;

@@ -379,10 +379,13 @@ struct tally_msg_region_map {
 	__be32	reserved;
 } __packed;
 
-/* REGION_MAP's reply: this head, then @count keys. */
+/*
+ * REGION_MAP's reply: this head, then @count keys. @mr_bytes is what each of
+ * them covers, as in OPEN's reply.
+ */
 struct tally_rep_region_map {
 	__be32	count;
-	__be32	reserved;
+	__be32	mr_bytes;
 } __packed;
 
 struct tally_wire_mr {

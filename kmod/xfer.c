@@ -21,7 +21,9 @@ struct xfer;
  * @xfer: its transfer, referenced from submission to completion
  * @op: the operation
  * @finished: completed by it
- * @conn: lane it went out on, referenced while the pages are mapped
+ * @conn: lane it went out on, referenced while the slot is in use
+ * @dev: its device, likewise; outlives the QP
+ * @lkey: key for local memory in the lane's PD
  * @pages: local memory
  * @sge: the same as the device sees it
  */
@@ -30,6 +32,8 @@ struct xfer_slot {
 	struct tally_op op;
 	struct completion finished;
 	struct tally_conn *conn;
+	struct tally_dev *dev;
+	u32 lkey;
 	struct tally_pages pages;
 	struct ib_sge sge[TALLY_PAGES_MAX];
 };
@@ -86,7 +90,7 @@ static long xfer_time_left(const struct xfer *x)
 
 static void xfer_unmap(struct xfer_slot *slot, u32 n)
 {
-	struct ib_device *ibdev = slot->conn->dev->ibdev;
+	struct ib_device *ibdev = slot->dev->ibdev;
 	u32 i;
 
 	for (i = 0; i < n; i++)
@@ -96,7 +100,7 @@ static void xfer_unmap(struct xfer_slot *slot, u32 n)
 
 static int xfer_map(struct xfer_slot *slot)
 {
-	struct ib_device *ibdev = slot->conn->dev->ibdev;
+	struct ib_device *ibdev = slot->dev->ibdev;
 	const struct bio_vec *vec = slot->pages.vec;
 	u32 i;
 
@@ -109,7 +113,7 @@ static int xfer_map(struct xfer_slot *slot)
 			return -ENOMEM;
 		}
 		slot->sge[i].length = vec->bv_len;
-		slot->sge[i].lkey = slot->conn->pd->local_dma_lkey;
+		slot->sge[i].lkey = slot->lkey;
 	}
 	return 0;
 }
@@ -121,6 +125,7 @@ static void xfer_slot_release(struct xfer_slot *slot)
 		return;
 	xfer_unmap(slot, slot->pages.n);
 	tally_pages_release(&slot->pages, !slot->xfer->args.write);
+	tally_dev_put(slot->dev);
 	tally_conn_put(slot->conn);
 	slot->conn = NULL;
 }
@@ -178,7 +183,7 @@ static void xfer_op_done(struct tally_op *op)
 
 	if (op->status == -EREMOTEIO)
 		tally_handle_doubt(x->args.handle);
-	xfer_token_put(slot->conn->dev);
+	xfer_token_put(slot->dev);
 	complete(&slot->finished);
 	kref_put(&x->ref, xfer_free);
 }
@@ -203,6 +208,39 @@ static void xfer_submit(struct xfer_slot *slot,
 	tally_op_submit(slot->conn, op);
 }
 
+/* Device and PD are there for certain only while the conn is UP. */
+static bool xfer_hold_dev(struct xfer_slot *slot)
+{
+	struct tally_conn *conn = slot->conn;
+	unsigned long flags;
+	bool up;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	up = conn->state == TALLY_CONN_UP;
+	if (up) {
+		kref_get(&conn->dev->ref);
+		slot->dev = conn->dev;
+		slot->lkey = conn->pd->local_dma_lkey;
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return up;
+}
+
+static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
+{
+	struct tally_xfer_args *args = &slot->xfer->args;
+
+	slot->pages.n = 0;
+	slot->conn = tally_session_lane(args->session,
+					args->handle->hash + lane);
+	if (slot->conn && xfer_hold_dev(slot))
+		return 0;
+	if (slot->conn)
+		tally_conn_put(slot->conn);
+	slot->conn = NULL;
+	return tally_handle_no_conn(args->handle);
+}
+
 /* Fill a slot with the next bytes and map them for its lane's device. */
 static int xfer_fill(struct xfer_slot *slot, u32 len)
 {
@@ -210,7 +248,7 @@ static int xfer_fill(struct xfer_slot *slot, u32 len)
 	u32 max;
 	int err;
 
-	max = min_t(u32, TALLY_PAGES_MAX, slot->conn->dev->max_sge);
+	max = min_t(u32, TALLY_PAGES_MAX, slot->dev->max_sge);
 	err = tally_pages_fill(&slot->pages, x->iter,
 			       min(len, tally_chunk_room(max, PAGE_SIZE)), max);
 	if (err)
@@ -221,7 +259,7 @@ static int xfer_fill(struct xfer_slot *slot, u32 len)
 		tally_pages_release(&slot->pages, false);
 		return err;
 	}
-	return xfer_token_get(x, slot->conn->dev);
+	return xfer_token_get(x, slot->dev);
 }
 
 /* Send the next chunk from a free slot. */
@@ -238,10 +276,9 @@ static int xfer_send(struct xfer *x)
 	if (err)
 		return err;
 	slot->xfer = x;
-	slot->conn = tally_session_lane(x->args.session,
-					x->args.handle->hash + lane);
-	if (!slot->conn)
-		return tally_handle_no_conn(x->args.handle);
+	err = xfer_take_lane(slot, lane);
+	if (err)
+		return err;
 	err = xfer_fill(slot, chunk.len);
 	if (err) {
 		xfer_slot_release(slot);
@@ -257,9 +294,26 @@ static bool xfer_cancel(struct xfer_slot *slot)
 {
 	if (!tally_op_cancel(&slot->op))
 		return false;
-	xfer_token_put(slot->conn->dev);
+	xfer_token_put(slot->dev);
 	kref_put(&slot->xfer->ref, xfer_free);
 	return true;
+}
+
+/* True: it is on the wire, and its outcome is now counted as unknown. */
+static bool xfer_give_up(struct xfer_slot *slot)
+{
+	struct tally_conn *conn = slot->conn;
+	unsigned long flags;
+	bool posted;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	posted = slot->op.posted;
+	if (posted) {
+		slot->op.counted = true;
+		tally_stat_inc(slot->op.stats, TALLY_STAT_UNKNOWN);
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return posted;
 }
 
 /*
@@ -277,7 +331,7 @@ static int xfer_wait(struct xfer *x, struct xfer_slot *slot, bool *ours)
 		return slot->op.status;
 	if (xfer_cancel(slot))
 		return ret ? -EINTR : -ETIMEDOUT;
-	if (slot->pages.pinned) {
+	if (slot->pages.pinned && xfer_give_up(slot)) {
 		*ours = false;
 		return -EREMOTEIO;
 	}

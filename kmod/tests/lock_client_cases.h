@@ -33,11 +33,14 @@ struct lc_case {
 #define OPER(_op) .op = TALLY_LC_OP_##_op
 #define DOUBT(_op) .doubt = TALLY_LC_OP_##_op
 #define FAST(_c) MX, .fast = true, .tenure = (_c)
-#define MANAGED(_g) MX, .gen = (_g), .tenure = (_g), .last = (_g)
+#define MANAGED7 MX, .gen = 7, .tenure = 7, .last = 7
 
 #define EV(_kind, ...) { .kind = TALLY_LCE_##_kind, ##__VA_ARGS__ }
-#define DONE(_op, ...) EV(OP_DONE, OPER(_op), ##__VA_ARGS__)
-#define BROKEN(_op) EV(OP_DONE, OPER(_op), .broken = true)
+/* Not by way of EV() and OPER(): the kernel has a macro READ. */
+#define DONE(_op, ...) { \
+	.kind = TALLY_LCE_OP_DONE, .op = TALLY_LC_OP_##_op, ##__VA_ARGS__ }
+#define BROKEN(_op) { \
+	.kind = TALLY_LCE_OP_DONE, .op = TALLY_LC_OP_##_op, .broken = true }
 #define RECV(_type, ...) \
 	EV(MSG, .msg = { .type = TALLY_LM_##_type, ##__VA_ARGS__ })
 
@@ -158,8 +161,8 @@ static const struct lc_case lc_cases[] = {
 	  LC(DBT, DOWNW, FAST(42), DOUBT(REL)), RECV(REVOKE),
 	  LC(DBT, DOWNW, FAST(42), DOUBT(REL)), 0 },
 	{ "REVOKE(0), managed HOLD: ignored",
-	  LC(HOLD, UPW, MANAGED(7)), RECV(REVOKE),
-	  LC(HOLD, UPW, MANAGED(7)), 0 },
+	  LC(HOLD, UPW, MANAGED7), RECV(REVOKE),
+	  LC(HOLD, UPW, MANAGED7), 0 },
 
 	/* ---- 4: release ---- */
 	{ "unlock, fast HOLD: FAA",
@@ -168,6 +171,9 @@ static const struct lc_case lc_cases[] = {
 	  1, { A(POST_RELEASE_FAA) } },
 	{ "unlock, fast HOLD, link down: in doubt",
 	  LC(HOLD, DOWNW, FAST(42)), EV(UNLOCK),
+	  LC(DBT, DOWNW, FAST(42), DOUBT(REL)), 0 },
+	{ "unlock, fast HOLD, recalled, link down: in doubt",
+	  LC(HOLD, DOWNW, FAST(42), .rv = true), EV(UNLOCK),
 	  LC(DBT, DOWNW, FAST(42), DOUBT(REL)), 0 },
 	{ "release done, W = 0: IDLE",
 	  LC(RELF, UPW, FAST(42), OPER(REL)), DONE(REL, .state = OWN),
@@ -200,30 +206,45 @@ static const struct lc_case lc_cases[] = {
 	  LC(RELF, UPW, FAST(42), .local = 255, OPER(REL), WANTED),
 	  1, { A(POST_RELEASE_FAA) } },
 	{ "next, managed HOLD, sub-numbers used up: REL, new attempt",
-	  LC(HOLD, UPW, MANAGED(7), .local = 255), EV(NEXT),
+	  LC(HOLD, UPW, MANAGED7, .local = 255), EV(NEXT),
 	  LC(ATT, UPW, MX, OPER(ACQ), WANTED, .last = 7),
 	  2, { SEND(REL, .gen = 7), A(POST_CAS_FAA) } },
+	{ "next, sub-numbers used up: the next user's wishes count",
+	  LC(HOLD, UPW, FAST(42), .local = 255, .want_direct = true),
+	  EV(NEXT, .try = true),
+	  LC(RELF, UPW, FAST(42), .local = 255, OPER(REL), WANTED,
+	     .want_try = true),
+	  1, { A(POST_RELEASE_FAA) } },
+	{ "next, RELF: bug",
+	  LC(RELF, UPW, FAST(42), OPER(REL)), EV(NEXT),
+	  LC(RELF, UPW, FAST(42), OPER(REL)), 0, {}, .bug = true },
+	{ "unknown event: bug",
+	  LC(IDLE, UPW), { .kind = 0xff }, LC(IDLE, UPW), 0, {}, .bug = true },
 
 	/* ---- 5: grants ---- */
 	{ "GRANT, WAIT: HOLD managed",
 	  LC(WAIT, UPW, MX, WANTED, .last = 6), RECV(GRANT, MX, .gen = 7),
-	  LC(HOLD, UPW, MANAGED(7)),
+	  LC(HOLD, UPW, MANAGED7),
 	  1, { GRANTED(7, 0) } },
 	{ "GRANT, WAIT, gen = last: dropped",
 	  LC(WAIT, UPW, MX, WANTED, .last = 7), RECV(GRANT, MX, .gen = 7),
 	  LC(WAIT, UPW, MX, WANTED, .last = 7), 0 },
+	{ "GRANT, WAIT, try: HOLD managed",
+	  LC(WAIT, UPW, MX, WANTED, .try = true), RECV(GRANT, MX, .gen = 7),
+	  LC(HOLD, UPW, MANAGED7),
+	  1, { GRANTED(7, 0) } },
 	{ "GRANT, IDLE: dropped",
 	  LC(IDLE, UPW), RECV(GRANT, MX, .gen = 7), LC(IDLE, UPW), 0 },
 	{ "GRANT, HOLD: dropped",
-	  LC(HOLD, UPW, MANAGED(7)), RECV(GRANT, MX, .gen = 8),
-	  LC(HOLD, UPW, MANAGED(7)), 0 },
+	  LC(HOLD, UPW, MANAGED7), RECV(GRANT, MX, .gen = 8),
+	  LC(HOLD, UPW, MANAGED7), 0 },
 	{ "GRANT, WAIT, cancelled: REL",
 	  LC(WAIT, UPW, MX, .canc = true), RECV(GRANT, MX, .gen = 7),
 	  LC(IDLE, UPW, .last = 7),
 	  2, { SEND(REL, .gen = 7), A(RELEASED) } },
 	{ "GRANT, WAIT, cancelled and adopted: HOLD",
 	  LC(WAIT, UPW, MX, WANTED, .canc = true), RECV(GRANT, MX, .gen = 7),
-	  LC(HOLD, UPW, MANAGED(7)),
+	  LC(HOLD, UPW, MANAGED7),
 	  1, { GRANTED(7, 0) } },
 	{ "GRANT, WAIT, another mode: violation",
 	  LC(WAIT, UPW, MX, WANTED),
@@ -233,12 +254,12 @@ static const struct lc_case lc_cases[] = {
 
 	/* ---- 5: recall and release of a managed tenure ---- */
 	{ "REVOKE(gen), managed, mine: RECALL",
-	  LC(HOLD, UPW, MANAGED(7)), RECV(REVOKE, .gen = 7),
-	  LC(HOLD, UPW, MANAGED(7), .rv = true),
+	  LC(HOLD, UPW, MANAGED7), RECV(REVOKE, .gen = 7),
+	  LC(HOLD, UPW, MANAGED7, .rv = true),
 	  1, { A(RECALL) } },
 	{ "REVOKE(gen), managed, stale: dropped",
-	  LC(HOLD, UPW, MANAGED(7)), RECV(REVOKE, .gen = 6),
-	  LC(HOLD, UPW, MANAGED(7)), 0 },
+	  LC(HOLD, UPW, MANAGED7), RECV(REVOKE, .gen = 6),
+	  LC(HOLD, UPW, MANAGED7), 0 },
 	{ "REVOKE(gen), fast HOLD: dropped",
 	  LC(HOLD, UPW, FAST(42), .last = 7), RECV(REVOKE, .gen = 7),
 	  LC(HOLD, UPW, FAST(42), .last = 7), 0 },
@@ -247,11 +268,11 @@ static const struct lc_case lc_cases[] = {
 	  RECV(REVOKE, .gen = 7),
 	  LC(ATT, UPW, MX, OPER(ACQ), WANTED, .last = 7), 0 },
 	{ "unlock, managed HOLD: REL",
-	  LC(HOLD, UPW, MANAGED(7), .rv = true), EV(UNLOCK),
+	  LC(HOLD, UPW, MANAGED7, .rv = true), EV(UNLOCK),
 	  LC(IDLE, UPW, .last = 7),
 	  2, { SEND(REL, .gen = 7), A(RELEASED) } },
 	{ "unlock, managed HOLD, link down: RESYNC will tell",
-	  LC(HOLD, DOWNW, MANAGED(7)), EV(UNLOCK),
+	  LC(HOLD, DOWNW, MANAGED7), EV(UNLOCK),
 	  LC(IDLE, DOWNW, .last = 7),
 	  1, { A(RELEASED) } },
 
@@ -280,7 +301,7 @@ static const struct lc_case lc_cases[] = {
 	  LC(IDLE, DOWNW, WANTED), EV(CANCEL), LC(IDLE, DOWNW),
 	  2, { A(CANCELLED), A(RELEASED) } },
 	{ "cancel, HOLD: too late",
-	  LC(HOLD, UPW, MANAGED(7)), EV(CANCEL), LC(HOLD, UPW, MANAGED(7)), 0 },
+	  LC(HOLD, UPW, MANAGED7), EV(CANCEL), LC(HOLD, UPW, MANAGED7), 0 },
 	{ "want, WAIT, cancelled: adopts the request",
 	  LC(WAIT, UPW, MX, .canc = true), EV(WANT),
 	  LC(WAIT, UPW, MX, WANTED, .canc = true), 0 },
@@ -351,8 +372,8 @@ static const struct lc_case lc_cases[] = {
 	  LC(WAIT, UPW, MX, .canc = true, .try = true, .unsynced = true),
 	  1, { SEND(RESYNC, MX, .flags = TALLY_LMF_CANC | TALLY_LMF_TRY) } },
 	{ "link up, managed HOLD: RESYNC lists the tenure",
-	  LC(HOLD, DOWNW, MANAGED(7)), EV(LINK_UP),
-	  LC(HOLD, UPW, MANAGED(7), .unsynced = true),
+	  LC(HOLD, DOWNW, MANAGED7), EV(LINK_UP),
+	  LC(HOLD, UPW, MANAGED7, .unsynced = true),
 	  1, { SEND(RESYNC, .gen = 7, .last = 7) } },
 	{ "link up, IDLE, somebody wants it: attempt",
 	  LC(IDLE, DOWNW, WANTED), EV(LINK_UP),
@@ -425,7 +446,7 @@ static const struct lc_case lc_cases[] = {
 
 	/* ---- 5: lease over ---- */
 	{ "lease lost, HOLD: LOST",
-	  LC(HOLD, DOWNW, MANAGED(7)), EV(LEASE_LOST),
+	  LC(HOLD, DOWNW, MANAGED7), EV(LEASE_LOST),
 	  LC(DEAD, DOWNW, .last = 7, .err = -ENOTCONN),
 	  2, { A(LOST), A(RELEASED) } },
 	{ "lease lost, WAIT: the user is told",
@@ -519,7 +540,7 @@ static inline const char *lc_case_run(const struct lc_case *c)
 #undef OPER
 #undef DOUBT
 #undef FAST
-#undef MANAGED
+#undef MANAGED7
 #undef EV
 #undef DONE
 #undef BROKEN

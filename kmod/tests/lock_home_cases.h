@@ -19,7 +19,7 @@ struct lh_picture {
 	u16 sweep;
 	u16 cur;
 	u64 gen;
-	u64 ng;
+	u64 ng;		/* 0: as @gen */
 	u16 queue[LH_NODES];
 	u8 down;	/* bit of each slot that is not up */
 };
@@ -39,7 +39,7 @@ struct lh_case {
 
 #define LH(_hm, ...) { .hm = TALLY_LH_##_hm, ##__VA_ARGS__ }
 #define Q(...)	.queue = { __VA_ARGS__ }
-#define CUR(_n, _g) .cur = (_n), .gen = (_g), .ng = (_g)
+#define CUR(_n, _g) .cur = (_n), .gen = (_g)
 #define DOWN(_n) .down = 1 << (_n)
 
 #define EV(_kind, ...) { .kind = TALLY_LHE_##_kind, ##__VA_ARGS__ }
@@ -173,6 +173,12 @@ static const struct lh_case lh_cases[] = {
 	{ "REL, queue empty, cpu arena: free",
 	  LH(MAN, .cpu = true, CUR(1, 7)), 1, RECV(REL, 0, .gen = 7),
 	  LH(MAN, .cpu = true, .ng = 7), 0 },
+	{ "REL, queue, token word ahead: GRANT above it",
+	  LH(MAN, CUR(1, 7), Q(2), .revoked = true), 1,
+	  EV(MSG, .state = W_SET, .token = 50,
+	     .msg = { .type = TALLY_LM_REL, .gen = 7 }),
+	  LH(MAN, CUR(2, 51)),
+	  1, { GRANT(2, 51) } },
 	{ "REL of an older tenure: dropped",
 	  LH(MAN, CUR(1, 7)), 1, RECV(REL, W_SET, .gen = 6),
 	  LH(MAN, CUR(1, 7)), 0 },
@@ -211,6 +217,12 @@ static const struct lh_case lh_cases[] = {
 	  2, { SEND(1, CANCELLED), CLRW(0) } },
 	{ "CANCEL, granted meanwhile: nothing",
 	  LH(MAN, CUR(1, 7)), 1, RECV(CANCEL, W_SET), LH(MAN, CUR(1, 7)), 0 },
+	{ "CANCEL of the only one, DRAIN, owner gone: ng is raised, FAA(-W)",
+	  LH(DRAIN, Q(1)), 1,
+	  EV(MSG, .state = W_SET, .token = 20,
+	     .msg = { .type = TALLY_LM_CANCEL }),
+	  LH(CLRW, .ng = 20),
+	  2, { SEND(1, CANCELLED), CLRW(0) } },
 	{ "CANCEL, answered already: nothing",
 	  LH(FAST), 1, RECV(CANCEL, 0), LH(FAST), 0 },
 	{ "a message only a client receives: violation",
@@ -323,6 +335,10 @@ static const struct lh_case lh_cases[] = {
 	  EV(SESSION_END, .slot = 1, .state = 3 | W_SET),
 	  LH(CLRW, DOWN(1)),
 	  1, { CLRW(0) } },
+	{ "session end, waiter behind a holder: the holder stays",
+	  LH(MAN, CUR(2, 7), Q(1), .revoked = true, DOWN(1)), 1,
+	  EV(SESSION_END, .slot = 1, .state = W_SET),
+	  LH(MAN, CUR(2, 7), .revoked = true, DOWN(1)), 0 },
 	{ "session end, fast owner, FAST: value first, then the sweep",
 	  LH(FAST), 0, EV(SESSION_END, .slot = 3, .state = 3),
 	  LH(FAST, .sweep = 3),
@@ -392,6 +408,8 @@ static const struct lh_case lh_cases[] = {
 	{ "loop reset, nothing in flight: nothing",
 	  LH(MAN, CUR(1, 7)), 0, EV(LOOP_RESET, .state = W_SET),
 	  LH(MAN, CUR(1, 7)), 0 },
+	{ "unknown event: bug",
+	  LH(FAST), 0, { .kind = 0xff }, LH(FAST), 0, {}, .bug = true },
 };
 
 static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
@@ -400,7 +418,7 @@ static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
 	struct tally_lh_node *n;
 	int k;
 
-	tally_lh_init(lh, 0, p->ng);
+	tally_lh_init(lh, 0, p->ng ?: p->gen);
 	lh->hm = p->hm;
 	lh->cpu = p->cpu;
 	lh->grace = p->grace;
@@ -459,8 +477,11 @@ static inline bool lh_queue_sound(const struct tally_lh *lh,
 		queued++;
 		last = n;
 	}
-	for (k = 0; k < LH_NODES; k++)
+	for (k = 0; k < LH_NODES; k++) {
 		queued -= !!node[k].mode;
+		if (!node[k].mode && node[k].next)
+			return false;
+	}
 	return !queued && last == lh->tail;
 }
 
@@ -474,7 +495,7 @@ static inline bool lh_picture_equal(const struct lh_picture *a,
 			return false;
 	return a->hm == b->hm && a->cpu == b->cpu && a->grace == b->grace &&
 	       a->revoked == b->revoked && a->sweep == b->sweep &&
-	       a->cur == b->cur && a->gen == b->gen && a->ng == b->ng &&
+	       a->cur == b->cur && a->gen == b->gen && a->ng == (b->ng ?: b->gen) &&
 	       a->down == b->down;
 }
 
@@ -488,6 +509,42 @@ static inline bool lh_action_equal(const struct tally_lh_action *a,
 	       a->delta == b->delta && m->type == n->type &&
 	       m->mode == n->mode && m->flags == n->flags &&
 	       m->gen == n->gen && m->last == n->last;
+}
+
+/* What a lock is born as. */
+struct lh_birth {
+	const char *name;
+	unsigned int flags;
+	u64 state;
+	struct lh_picture lh;
+};
+
+static const struct lh_birth lh_births[] = {
+	{ "born fast", 0, 0, LH(FAST, .ng = 9) },
+	{ "born in grace: W is set", TALLY_LH_GRACE, W_SET,
+	  LH(MAN, .grace = true, .ng = 9) },
+	{ "born in a cpu arena: no word", TALLY_LH_CPU, 0,
+	  LH(MAN, .cpu = true, .ng = 9) },
+	{ "born in grace in a cpu arena: no word",
+	  TALLY_LH_CPU | TALLY_LH_GRACE, 0,
+	  LH(MAN, .cpu = true, .grace = true, .ng = 9) },
+};
+
+static inline const char *lh_birth_run(const struct lh_birth *c)
+{
+	struct tally_lh_node node[LH_NODES] = {};
+	struct lh_picture born;
+	struct tally_lh lh;
+	u64 state;
+	int k;
+
+	for (k = 0; k < LH_NODES; k++)
+		tally_lh_node_init(&node[k], k + 1, true);
+	state = tally_lh_init(&lh, c->flags, 9);
+	if (state != c->state)
+		return "word";
+	lh_draw(&lh, node, &born);
+	return lh_picture_equal(&born, &c->lh) ? NULL : "state";
 }
 
 /* Runs one case; returns what differs, or NULL. */

@@ -18,11 +18,13 @@ static void type##_desc(const struct type *c, char *desc)		\
 CASE_DESC(lw_case)
 CASE_DESC(token_case)
 CASE_DESC(lc_case)
+CASE_DESC(lh_birth)
 CASE_DESC(lh_case)
 
 KUNIT_ARRAY_PARAM(lw, lw_cases, lw_case_desc);
 KUNIT_ARRAY_PARAM(token, token_cases, token_case_desc);
 KUNIT_ARRAY_PARAM(lc, lc_cases, lc_case_desc);
+KUNIT_ARRAY_PARAM(birth, lh_births, lh_birth_desc);
 KUNIT_ARRAY_PARAM(lh, lh_cases, lh_case_desc);
 
 static void lw_test(struct kunit *test)
@@ -45,6 +47,11 @@ static void lc_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, lc_case_run(test->param_value) ?: "", "");
 }
 
+static void lh_birth_test(struct kunit *test)
+{
+	KUNIT_EXPECT_STREQ(test, lh_birth_run(test->param_value) ?: "", "");
+}
+
 static void lh_test(struct kunit *test)
 {
 	KUNIT_EXPECT_STREQ(test, lh_case_run(test->param_value) ?: "", "");
@@ -55,6 +62,7 @@ static struct kunit_case lock_tests[] = {
 	KUNIT_CASE(lw_fields_test),
 	KUNIT_CASE_PARAM(token_test, token_gen_params),
 	KUNIT_CASE_PARAM(lc_test, lc_gen_params),
+	KUNIT_CASE_PARAM(lh_birth_test, birth_gen_params),
 	KUNIT_CASE_PARAM(lh_test, lh_gen_params),
 	{}
 };

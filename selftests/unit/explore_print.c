@@ -48,17 +48,21 @@ void world_print(void)
 {
 	int i;
 
-	printf("#   word owner %u W %d token %llu | home hm %u ng %llu cur %u gen %llu revoked %d head %u loop %u\n",
-	       tally_lw_owner(W.state), tally_lw_w(W.state), W.token, W.lh.hm,
-	       W.lh.ng, W.lh.cur ? W.lh.cur->slot : 0, W.lh.gen, W.lh.revoked,
-	       W.lh.head ? W.lh.head->slot : 0, W.nloop);
+	printf("#   word owner %u W %d token %llu loop %u | ",
+	       tally_lw_owner(W.state), tally_lw_w(W.state), W.token, W.nloop);
+	printf("home hm %u ng %llu cur %u gen %llu revoked %d head %u\n",
+	       W.lh.hm, W.lh.ng, W.lh.cur ? W.lh.cur->slot : 0, W.lh.gen,
+	       W.lh.revoked, W.lh.head ? W.lh.head->slot : 0);
 	for (i = 0; i < NC; i++) {
 		const struct xclient *c = &W.c[i];
 
-		printf("#   %d: st %u op %u doubt %u fast %d rv %d canc %d try %d gen %llu last %llu | asking %d inside %d broken %d val %d",
+		printf("#   %d: st %u op %u doubt %u fast %d rv %d canc %d ",
 		       i + 1, c->lc.st, c->lc.op, c->lc.doubt, c->lc.fast,
-		       c->lc.rv, c->lc.canc, c->lc.try, c->lc.gen, c->lc.last,
-		       c->asking, c->inside, c->broken, c->val);
+		       c->lc.rv, c->lc.canc);
+		printf("try %d gen %llu last %llu | ", c->lc.try, c->lc.gen,
+		       c->lc.last);
+		printf("asking %d inside %d broken %d val %d", c->asking,
+		       c->inside, c->broken, c->val);
 		print_chan("c2h", &c->c2h);
 		print_chan("h2c", &c->h2c);
 		printf("\n");

@@ -66,6 +66,11 @@ struct xchan {
 	struct xmsg m[CHAN];
 };
 
+/* Kinds of loopback operation */
+#define LOOP_SETW	1
+#define LOOP_CLRW	2
+#define LOOP_SWEEP	3
+
 /* A posted word operation: executed in one or two steps, then completed. */
 struct xop {
 	u8 kind;
@@ -147,5 +152,17 @@ bool world_step(enum step s, int i);
 /* Nothing happens by itself any more: nobody waits, records equal reality. */
 void world_check_quiet(void);
 void world_print(void);
+
+/* The parts steps are made of. */
+void world_fail(const char *what);
+void world_require(bool ok, const char *what);
+void chan_put(struct xchan *ch, const struct tally_lmsg *msg);
+struct tally_lmsg chan_get(struct xchan *ch);
+void chan_clear(struct xchan *ch);
+void word_set_w(void);
+void op_exec(struct xop *op, u16 slot);
+void loop_exec(struct xop *op);
+void client_event(int i, struct tally_lc_event ev);
+void home_event(struct tally_lh_event ev);
 
 #endif

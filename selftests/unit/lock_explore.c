@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// needs: explore_world.c explore_print.c lockclient.c lockhome.c
+// needs: explore_world.c explore_steps.c explore_print.c lockclient.c lockhome.c
 /*
  * Walks through every reachable state of a small world around the real lock
  * tables, breadth first, and checks each one.
@@ -123,8 +123,6 @@ static const struct config bugs[] = {
 	{ "UNLISTED", { .left = X111, .hog = true, .brk = true, .faults = 1,
 			.bug = BUG_UNLISTED } },
 };
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static u64 max_states = 40000000;
 
@@ -335,9 +333,9 @@ static int run_default(void)
 	int failed = 0;
 	int nr = 0;
 
-	printf("1..%zu\n", COUNT(configs) + COUNT(bugs));
-	failed += run_list(configs, COUNT(configs), &nr, false);
-	failed += run_list(bugs, COUNT(bugs), &nr, true);
+	printf("1..%zu\n", ARRAY_SIZE(configs) + ARRAY_SIZE(bugs));
+	failed += run_list(configs, ARRAY_SIZE(configs), &nr, false);
+	failed += run_list(bugs, ARRAY_SIZE(bugs), &nr, true);
 	return failed;
 }
 
@@ -366,7 +364,7 @@ static bool set_option(struct options *o, const char *word)
 	};
 	size_t k;
 
-	for (k = 0; k < COUNT(words); k++)
+	for (k = 0; k < ARRAY_SIZE(words); k++)
 		if (!strcmp(words[k].name, word))
 			return *words[k].flag = true;
 	return false;
@@ -393,18 +391,18 @@ int main(int argc, char **argv)
 	while ((c = getopt(argc, argv, "Lc:b:o:l:f:m:")) != -1) {
 		switch (c) {
 		case 'L':
-			printf("1..%zu\n", COUNT(large));
-			return !!run_list(large, COUNT(large), &nr, false);
+			printf("1..%zu\n", ARRAY_SIZE(large));
+			return !!run_list(large, ARRAY_SIZE(large), &nr, false);
 		case 'c':
-			cf = find(configs, COUNT(configs), optarg);
+			cf = find(configs, ARRAY_SIZE(configs), optarg);
 			if (!cf)
-				cf = find(large, COUNT(large), optarg);
+				cf = find(large, ARRAY_SIZE(large), optarg);
 			if (!cf)
 				return usage();
 			own = *cf;
 			break;
 		case 'b':
-			cf = find(bugs, COUNT(bugs), optarg);
+			cf = find(bugs, ARRAY_SIZE(bugs), optarg);
 			if (!cf)
 				return usage();
 			own = *cf;

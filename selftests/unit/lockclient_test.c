@@ -5,7 +5,7 @@
 
 int main(void)
 {
-	const unsigned long cases = sizeof(lc_cases) / sizeof(lc_cases[0]);
+	const unsigned long cases = ARRAY_SIZE(lc_cases);
 	unsigned long k;
 
 	ktap_start(cases);

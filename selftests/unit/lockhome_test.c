@@ -5,10 +5,12 @@
 
 int main(void)
 {
-	const unsigned long cases = sizeof(lh_cases) / sizeof(lh_cases[0]);
+	const unsigned long cases = ARRAY_SIZE(lh_cases);
 	unsigned long k;
 
-	ktap_start(cases);
+	ktap_start(ARRAY_SIZE(lh_births) + cases);
+	for (k = 0; k < ARRAY_SIZE(lh_births); k++)
+		ktap_result(lh_births[k].name, lh_birth_run(&lh_births[k]));
 	for (k = 0; k < cases; k++)
 		ktap_result(lh_cases[k].name, lh_case_run(&lh_cases[k]));
 	return ktap_end();

@@ -4,8 +4,8 @@
 
 int main(void)
 {
-	const unsigned long words = sizeof(lw_cases) / sizeof(lw_cases[0]);
-	const unsigned long tokens = sizeof(token_cases) / sizeof(token_cases[0]);
+	const unsigned long words = ARRAY_SIZE(lw_cases);
+	const unsigned long tokens = ARRAY_SIZE(token_cases);
 	unsigned long k;
 
 	ktap_start(words + tokens + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's integer types for code that is built in user space too. */
+/* The kernel's types, and ARRAY_SIZE(), for code that is built in user space too. */
 #ifndef TALLY_UNIT_TYPES_H
 #define TALLY_UNIT_TYPES_H
 
@@ -15,5 +15,7 @@ typedef __s8 s8;
 typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif
