@@ -39,6 +39,7 @@ enum tally_conn_state {
  * @bind: the device is known: set conn->pd (a PD of @dev), return 0 or an
  *	errno to give up. CM handler context. Outgoing conns only.
  * @up: connected. CM handler context: may take spinlocks and queue work.
+ *	Like down() it may come before the call that made the conn returns.
  * @down: the QP is destroyed and every operation has completed; @err is the
  *	first error (negative errno). Work context, exactly once, for every
  *	conn that was returned to its owner. After it no upcall comes.
@@ -102,6 +103,12 @@ struct tally_conn_params {
  * @msgs: RECV ring, send queue and credits, msg.c; NULL on a lane
  * @close_work: see above
  * @dead: completed after down()
+ * @timer: bounds connecting; later says who closes for too long
+ * @deadline: jiffies by which it must be UP
+ * @link: in the device's list of conns, under that list's lock
+ * @peer: address of the other side, family 0 for a loopback conn
+ * @was_up: it has been UP
+ * @posts_in_bh: posting is faster with bottom halves off, see compat.h
  */
 struct tally_conn {
 	struct kref ref;
@@ -113,7 +120,7 @@ struct tally_conn {
 	struct rdma_cm_id *id;
 	struct ib_qp *qp;
 	struct ib_cq *cq;
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	enum tally_conn_state state;
 	int err;
 	u16 refusal;
@@ -127,6 +134,12 @@ struct tally_conn {
 	struct tally_msgs *msgs;
 	struct work_struct close_work;
 	struct completion dead;
+	struct delayed_work timer;
+	unsigned long deadline;
+	struct list_head link;
+	struct sockaddr_storage peer;
+	bool was_up;
+	bool posts_in_bh;
 };
 
 int tally_conn_init(void);
@@ -155,7 +168,42 @@ void tally_conn_fail(struct tally_conn *conn, int err);
 /* tally_conn_fail() and wait until it is dead; not from its own upcalls. */
 void tally_conn_close(struct tally_conn *conn, int err);
 bool tally_conn_is_up(struct tally_conn *conn);
-/* Address of the other side as text, for messages; "loop" without one. */
+/* Address of the other side, for messages; AF_UNSPEC for a loopback conn. */
 void tally_conn_peer_addr(struct tally_conn *conn, struct sockaddr_storage *ss);
+
+/*
+ * Inside the transport: cm.c and loop.c make conns out of these, op.c, msg.c
+ * and mr.c live on a conn.
+ */
+
+/* Send queue retries; 7 would mean for ever on some devices. */
+#define TALLY_CONN_RETRIES	6
+/* From the start of a connect to UP. */
+#define TALLY_CONN_TIMEOUT_MS	5000
+#define TALLY_LEASE_DEFAULT_MS	2000
+
+/* A conn in NEW, with two references: the owner's and the close work's. */
+struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params);
+/* Free a conn that was never returned to its owner and has no QP. */
+void tally_conn_discard(struct tally_conn *conn);
+/* Takes over a reference to @dev, also on error. */
+int tally_conn_set_dev(struct tally_conn *conn, struct tally_dev *dev);
+/* Make all that the QP needs, and say in @attr what QP is needed. */
+int tally_conn_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr);
+bool tally_conn_advance(struct tally_conn *conn, enum tally_conn_state from,
+			enum tally_conn_state to);
+/* CONNECTING or NEW -> UP, with the upcall; false when it is closing. */
+bool tally_conn_set_up(struct tally_conn *conn, enum tally_conn_state from);
+/* From a CM handler: fail the conn at its deadline. */
+void tally_conn_start_timer(struct tally_conn *conn);
+/* tally_conn_fail() with conn->lock held. */
+void tally_conn_fail_locked(struct tally_conn *conn, int err);
+/* Its device with a reference of its own, NULL unless the conn is UP. */
+struct tally_dev *tally_conn_dev(struct tally_conn *conn);
+u8 tally_conn_ack_timeout(u32 lease_ms);
+u8 tally_conn_initiator_depth(const struct tally_conn *conn);
+u8 tally_conn_responder_depth(const struct tally_conn *conn);
+/* Why the conn broke, from the status of a work completion. */
+int tally_conn_wc_errno(enum ib_wc_status status);
 
 #endif

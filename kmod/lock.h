@@ -17,15 +17,18 @@ enum tally_lock_req_state {
 
 /**
  * struct tally_lock_req - one local user of a lock; owned by the caller
- * @list: in the client's queue
+ * @list: in the client's queue while it waits
  * @handle: the lock; the caller keeps a reference
  * @state: under the client's lock
  * @status: why a request ended without a grant, negative errno
  * @token: fencing token while HELD
- * @owner: for `show`: pid and comm
+ * @granted_at: CLOCK_BOOTTIME ns of the grant
+ * @pid: who asked, for `show`
+ * @comm: name of that task
+ * @try: it does not want to wait
  * @wake: completed when @state leaves WAITING
- * @lost: called when a held lock is lost, before anybody else can get it;
- *	work context, may not sleep for long; NULL: nobody to tell
+ * @lost: called when a held lock is lost, before anybody else can get it; a
+ *	spinlock is held: wake somebody up, nothing more; NULL: nobody to tell
  */
 struct tally_lock_req {
 	struct list_head list;
@@ -34,10 +37,8 @@ struct tally_lock_req {
 	int status;
 	u64 token;
 	u64 granted_at;
-	struct {
-		pid_t pid;
-		char comm[16];
-	} owner;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
 	bool try;
 	struct completion wake;
 	void (*lost)(struct tally_lock_req *req);
@@ -55,23 +56,51 @@ int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout);
 int tally_lock_release(struct tally_lock_req *req);
 /* True while held and the lease is valid. */
 bool tally_lock_held(struct tally_lock_req *req);
+/* How long the tenure is safe without contact to the home. */
+u64 tally_lock_lease_left(struct tally_lock_req *req);
 
-/* Home side, called by arena.c for objects of type lock. */
+/* Home side, called by object.c for objects of type lock. */
 int tally_lock_home_create(struct tally_object *object);
-void tally_lock_home_delete(struct tally_object *object);	/* name gone: end waiters, -EIDRM */
+void tally_lock_home_delete(struct tally_object *object);	/* the name is gone */
 void tally_lock_home_destroy(struct tally_object *object);	/* last reference */
 
-/* Client side, called by view.c for handles of type lock. */
+/* Client side, called by handle.c for handles of type lock. */
 int tally_lock_client_create(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err); /* deleted, stale, fenced */
 void tally_lock_client_destroy(struct tally_handle *handle);
 
 /* Called from the node ops. */
+void tally_locks_session_created(struct tally_session *s);
 void tally_locks_session_live(struct tally_session *s, bool resumed);
 void tally_locks_session_down(struct tally_session *s);
+void tally_locks_session_lost(struct tally_session *s);
 void tally_locks_session_over(struct tally_session *s);
+/* We leave: tenures at that home are lost, their users are told. */
+void tally_locks_session_leave(struct tally_session *s);
 int tally_locks_message(struct tally_session *s, u16 type, const void *body,
 			u32 len);
+
+/* Between lock.c and lock_home.c. */
+struct tally_lmsg;
+/* The handle of the home's own users comes and goes. */
+int tally_lock_home_attach(struct tally_object *object,
+			   struct tally_handle *handle);
+void tally_lock_home_detach(struct tally_object *object,
+			    struct tally_handle *handle);
+/* A message to the home of the lock from its own users. Work context. */
+void tally_lock_home_local(struct tally_object *object,
+			   const struct tally_lmsg *msg);
+/* The loopback conn broke under our own users: start them over. */
+void tally_lock_home_local_reset(struct tally_object *object, bool up);
+void tally_lock_client_message(struct tally_handle *handle,
+			       const struct tally_lmsg *msg);
+int tally_lock_home_message(struct tally_session *s,
+			    struct tally_object *object,
+			    const struct tally_lmsg *msg);
+/* For tally_locks_session_*(): every lock of ours, for one session. */
+void tally_lock_homes_down(struct tally_session *s);
+void tally_lock_homes_resync_end(struct tally_session *s);
+void tally_lock_homes_over(struct tally_session *s);
 
 /**
  * struct tally_lock_info - what `lock show` tells, at the home

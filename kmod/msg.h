@@ -11,11 +11,22 @@
 #include <linux/types.h>
 #include "conn.h"
 
+int tally_msgs_init(void);
+void tally_msgs_exit(void);
+
 /* Called by conn.c around the life of the QP. */
 int tally_msgs_create(struct tally_conn *conn);	/* before the QP is made */
 int tally_msgs_start(struct tally_conn *conn);	/* QP made: post the RECVs */
-void tally_msgs_stop(struct tally_conn *conn);	/* drained: deliver what came, then no more upcalls */
+/* Up() was called: deliver what came and what will come. */
+void tally_msgs_live(struct tally_conn *conn);
+/* Drained: deliver what came, then no more upcalls. */
+void tally_msgs_stop(struct tally_conn *conn);
 void tally_msgs_destroy(struct tally_conn *conn);
+
+/* CREDIT buffers, each with a send queue entry of its own. */
+#define TALLY_MSG_CREDITS	4
+/* Send queue entries for messages on a control conn. */
+#define TALLY_MSG_SENDS		(TALLY_MSG_DEPTH + TALLY_MSG_CREDITS)
 
 /* Depth of the peer's RECV ring, from HELLO; before it 8 is assumed. */
 void tally_msgs_set_depth(struct tally_conn *conn, u16 depth);

@@ -42,6 +42,8 @@ enum tally_node_state {
  * @lease_ms: lease
  * @epoch: ordered epoch from stable storage, 0 without one (14 bits)
  * @key: description of the cluster key in the caller's keyrings, "" for none
+ * @clean: the last stop was clean: no lock of this home is held by anybody, so
+ *	it need not wait for a lease before it grants
  * @no_atomics: never post atomics from this node; use arenas by message
  * @mem_limit: bytes of region memory its arenas may take together, 0: no limit
  */
@@ -51,6 +53,7 @@ struct tally_node_config {
 	u32 lease_ms;
 	u32 epoch;
 	char key[128];
+	bool clean;
 	bool no_atomics;
 	u64 mem_limit;
 };
@@ -97,6 +100,7 @@ struct tally_user {
  * @views: arenas of others as we use them, view.c
  * @mem_used: bytes of region memory taken
  * @stop_work: `node del`
+ * @free_work: frees it
  * @stopped: completed when it is STOPPED
  */
 struct tally_node {
@@ -122,6 +126,7 @@ struct tally_node {
 	struct tally_views *views;
 	atomic64_t mem_used;
 	struct work_struct stop_work;
+	struct work_struct free_work;
 	struct completion stopped;
 };
 
@@ -169,6 +174,8 @@ void tally_user_del(struct tally_node *node, struct tally_user *user);
 /* A free node slot for a session, or -ENOSPC; freed when all its bits are swept. */
 int tally_node_slot_get(struct tally_node *node, struct tally_session *s);
 void tally_node_slot_put(struct tally_node *node, u16 slot);
+/* The session in a slot, referenced, or NULL. */
+struct tally_session *tally_node_slot_session(struct tally_node *node, u16 slot);
 
 void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail);

@@ -49,6 +49,7 @@ enum tally_op_type {
  * @conn: set while submitted
  * @list: in the conn's queue or table, under conn->lock
  * @posted: it is on the wire; under conn->lock
+ * @counted: its caller gave up and counted the unknown outcome
  * @slot: result slot while posted
  * @cqe: completion of its last work request
  * @first_cqe: of the first of two
@@ -74,6 +75,7 @@ struct tally_op {
 	struct tally_conn *conn;
 	struct list_head list;
 	bool posted;
+	bool counted;
 	u16 slot;
 	struct ib_cqe cqe;
 	struct ib_cqe first_cqe;
@@ -87,14 +89,22 @@ int tally_ops_create(struct tally_conn *conn);
 void tally_ops_destroy(struct tally_conn *conn);
 /* Conn is CLOSING: complete what was never posted with -ENOTCONN. */
 void tally_ops_flush(struct tally_conn *conn);
+/* QP destroyed: what is still posted gets no completion, so -EREMOTEIO. */
+void tally_ops_sweep(struct tally_conn *conn);
 
 /* Any context. Never fails except through done(). */
 void tally_op_submit(struct tally_conn *conn, struct tally_op *op);
 /* True: it was not posted yet, is the caller's again, done() will not come. */
 bool tally_op_cancel(struct tally_op *op);
+/* True: it is on the wire; whoever waited for it says "unknown", once. */
+bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op);
 
 /**
  * struct tally_call - an op somebody waits for, or gave up on
+ *
+ * @op: the operation
+ * @finished: its done() was called
+ * @ref: the caller, and the operation while it is submitted
  *
  * Allocated, so that a caller that gives up after posting can leave it to
  * the completion.

@@ -19,6 +19,8 @@ struct tally_handshake;
  * @node: our node, referenced
  * @name: its name
  * @addr: where to connect
+ * @admit: one incoming handshake at a time is let in; held while an older
+ *	session is ended, bounded
  * @lock: protects what follows
  * @session: OPENING, LIVE or BROKEN session, or NULL; referenced
  * @attempt: our own handshake under way, or NULL
@@ -31,6 +33,8 @@ struct tally_handshake;
  * @last_text: sentence that came with it
  * @seen_epoch: highest home epoch this peer ever told
  * @connect: makes the next attempt
+ * @stop: ends all: the peer was deleted or the node stops
+ * @deleted: @stop gives the list's reference back; set before it is queued
  */
 struct tally_peer {
 	struct list_head list;
@@ -38,6 +42,7 @@ struct tally_peer {
 	struct tally_node *node;
 	char name[TALLY_NAME_SIZE];
 	struct sockaddr_storage addr;
+	struct mutex admit;
 	struct mutex lock;
 	struct tally_session *session;
 	struct tally_handshake *attempt;
@@ -50,6 +55,8 @@ struct tally_peer {
 	char last_text[128];
 	u64 seen_epoch;
 	struct delayed_work connect;
+	struct work_struct stop;
+	bool deleted;
 };
 
 /* None of these waits for the network. */
@@ -60,6 +67,7 @@ struct tally_peer *tally_peer_find(struct tally_node *node, const char *name);
 /* The one after @prev (put by this call), for dumps. */
 struct tally_peer *tally_peer_next(struct tally_node *node,
 				   struct tally_peer *prev);
+struct tally_peer *tally_peer_get(struct tally_peer *peer);
 void tally_peer_put(struct tally_peer *peer);
 /* Its LIVE or BROKEN session, referenced, or NULL. */
 struct tally_session *tally_peer_session(struct tally_peer *peer);
@@ -91,5 +99,20 @@ struct tally_peer_info {
 };
 
 void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info);
+
+/* For the session and the handshake only. */
+void tally_peer_reconnect(struct tally_peer *peer);
+void tally_peer_session_live(struct tally_peer *peer, struct tally_session *s);
+void tally_peer_session_over(struct tally_peer *peer, struct tally_session *s);
+/* The session in any state but gone, referenced, or NULL. */
+struct tally_session *tally_peer_any_session(struct tally_peer *peer);
+/* False when the peer was deleted or has another session. */
+bool tally_peer_session_set(struct tally_peer *peer, struct tally_session *s);
+void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch);
+/* Remember why an attempt failed; @text may be NULL. */
+void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
+		       const char *text);
+/* The session of that id at this node, referenced, or NULL. */
+struct tally_session *tally_peers_session(struct tally_node *node, u64 id);
 
 #endif

@@ -16,6 +16,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include "arena.h"
+#include "until.h"
 
 struct tally_lock_client;
 struct tally_region_client;
@@ -48,9 +49,16 @@ enum tally_reach {
  * @uid: owner of the directory
  * @gid: its group
  * @perm: its permission bits
- * @lock: protects @handles and attaching anew
+ * @spin: protects @session, @rkey, @addr, @reach, for any context
+ * @lock: protects everything but the constant parts
+ * @wait: woken when @changes changes
+ * @changes: counts what somebody may wait for
  * @handles: struct tally_handle
- * @error: 0, or why it cannot be used (negative errno); under @lock
+ * @attaching: somebody attaches just now
+ * @opening: handles being opened just now
+ * @early: FORGET that came while something was being opened, struct view_early
+ * @error: 0, or why it cannot be used (negative errno); -ENOTCONN until it is
+ *	attached (again), anything else for good
  */
 struct tally_view {
 	struct list_head list;
@@ -71,8 +79,14 @@ struct tally_view {
 	kuid_t uid;
 	kgid_t gid;
 	umode_t perm;
-	struct mutex lock;
+	spinlock_t spin;	/* see above */
+	struct mutex lock;	/* see above */
+	wait_queue_head_t wait;
+	u32 changes;
 	struct list_head handles;
+	bool attaching;
+	u32 opening;
+	struct list_head early;
 	int error;
 };
 
@@ -95,10 +109,16 @@ struct tally_view {
  * @gid: group
  * @perm: permission bits
  * @hash: chooses the lane
- * @spin: protects @error, @inside, @forget
- * @error: 0, or why it cannot be used: -EIDRM, -ESTALE, -ESHUTDOWN, -ENOTCONN
+ * @opening: it is being opened just now; under view->lock
+ * @spin: protects @error, @made, @inside, @forget, @doubt
+ * @error: 0, or why it cannot be used: -ENOTCONN until it is opened (again);
+ *	-EIDRM, -ESTALE, -ESHUTDOWN for good
+ * @made: the client side of its type exists
  * @inside: operations that entered
  * @forget: FORGOTTEN is owed when @inside becomes 0
+ * @doubt: number of the link on which an operation ended unknown, or 0
+ * @forget_work: says FORGOTTEN
+ * @release_work: the last reference is gone
  * @lock: client side of a lock, lock.c
  * @region: memory keys of a region, region.c
  */
@@ -120,15 +140,36 @@ struct tally_handle {
 	kgid_t gid;
 	umode_t perm;
 	u32 hash;
-	spinlock_t spin;
+	bool opening;
+	spinlock_t spin;	/* see above */
 	int error;
+	bool made;
 	u32 inside;
 	bool forget;
+	u32 doubt;
 	struct work_struct forget_work;
+	struct work_struct release_work;
 	union {
 		struct tally_lock_client *lock;
 		struct tally_region_client *region;
 	};
+};
+
+/**
+ * struct tally_views - the views of a node
+ * @lock: protects @list and @stopped
+ * @list: struct tally_view
+ * @stopped: nothing new
+ * @owed_lock: protects @owed; taken after tally_view.lock, held while a
+ *	message is queued
+ * @owed: FORGOTTEN that could not be said yet
+ */
+struct tally_views {
+	struct mutex lock;	/* see above */
+	struct list_head list;
+	bool stopped;
+	struct mutex owed_lock;	/* see above */
+	struct list_head owed;
 };
 
 int tally_views_start(struct tally_node *node);
@@ -144,13 +185,17 @@ void tally_views_free(struct tally_node *node);
 struct tally_view *tally_view_find(struct tally_node *node, const char *name,
 				   long timeout);
 struct tally_view *tally_view_get(struct tally_view *view);
+/* Process context. */
 void tally_view_put(struct tally_view *view);
 /* Still the arena of that name? For d_revalidate; does not sleep. */
 bool tally_view_alive(struct tally_view *view);
 
 /* An entry of a directory. Return false to stop. */
 typedef bool (*tally_list_fn)(void *ctx, const char *name, u8 type, u32 id);
-/* Objects of a view with ids above @after, or the arenas a node can see. */
+/*
+ * Objects of a view with ids above @after, or the arenas a node can see: a
+ * name that several homes have is given as ARENA@NODE for each of them.
+ */
 int tally_view_list(struct tally_view *view, u32 after, tally_list_fn fn,
 		    void *ctx, long timeout);
 int tally_views_list(struct tally_node *node, tally_list_fn fn, void *ctx,
@@ -160,18 +205,30 @@ int tally_views_list(struct tally_node *node, tally_list_fn fn, void *ctx,
 struct tally_handle *tally_handle_find(struct tally_view *view,
 				       const char *name, long timeout);
 struct tally_handle *tally_handle_get(struct tally_handle *handle);
+/* Any context; the rest follows in the node's workqueue. */
 void tally_handle_put(struct tally_handle *handle);
 bool tally_handle_alive(struct tally_handle *handle);
 
 /*
- * Begin an operation. 0, or the handle's error. Where the session of the view
+ * Begin an operation; the caller's reference stays until it has left. 0, or
+ * the handle's error. Where the session of the view
  * is OVER and the same start of the home has a new one, attaches and opens
  * again first (sleeps, killable); another start is -ESTALE.
  */
 int tally_handle_enter(struct tally_handle *handle, long timeout);
 /* The same without sleeping; -EAGAIN when it would have to attach again. */
 int tally_handle_try_enter(struct tally_handle *handle);
+/*
+ * Any context. Whoever posted on the word leaves when the operation has
+ * completed, not when its caller gave up waiting: FORGOTTEN follows.
+ */
 void tally_handle_leave(struct tally_handle *handle);
+/*
+ * Inside only: an operation on the word ended unknown, so it may still be
+ * executed. FORGOTTEN then waits for the next link, before which the home
+ * destroys the QPs of this one. Any context.
+ */
+void tally_handle_doubt(struct tally_handle *handle);
 /* Inside only: conn and address for ops on the word. NULL: -ENOTCONN. */
 struct tally_conn *tally_handle_conn(struct tally_handle *handle, u64 *addr,
 				     u32 *rkey);
@@ -180,10 +237,12 @@ int tally_handle_no_conn(struct tally_handle *handle);
 
 /* Called from the node ops: */
 void tally_views_session_live(struct tally_session *s, bool resumed);
-void tally_views_session_down(struct tally_session *s);
 void tally_views_session_over(struct tally_session *s);
 /* FORGET from a home. */
 int tally_views_forget(struct tally_session *s, const void *body, u32 len);
+/* Called by arena.c and object.c, without locks: ours was deleted. */
+void tally_views_arena_gone(struct tally_arena *arena);
+void tally_views_object_gone(struct tally_object *object);
 /* Calls @fn for every handle of that session (locks resync this way). */
 void tally_views_each(struct tally_session *s, u8 type,
 		      void (*fn)(struct tally_handle *handle, void *ctx),
@@ -191,5 +250,53 @@ void tally_views_each(struct tally_session *s, u8 type,
 /* The handle of that object of that home, referenced, or NULL. */
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation);
+
+/* Between view.c, find.c, handle.c, open.c, list.c and forget.c: */
+
+/* No attaching or opening again helps against these. */
+static inline bool tally_view_final(int err)
+{
+	return err && err != -ENOTCONN;
+}
+
+/* With view->lock, which is given up meanwhile. 0, -ETIMEDOUT, -EINTR. */
+int tally_view_wait(struct tally_view *view, const struct tally_until *until);
+/* With view->lock: something changed that somebody may wait for. */
+void tally_view_changed(struct tally_view *view);
+/* Attach if that is necessary; @again: ask the home in any case. */
+int tally_view_attach(struct tally_view *view, bool again,
+		      const struct tally_until *until);
+/* The session, referenced, or NULL. Any context. */
+struct tally_session *tally_view_session(struct tally_view *view);
+/* It cannot be used any more, nor can its handles. No locks. */
+void tally_view_fail(struct tally_view *view, int err);
+struct tally_view *tally_view_alloc(struct tally_node *node, const char *home,
+				    const char *name,
+				    struct tally_arena *arena);
+/* Walks the views; puts @prev, references the result. */
+struct tally_view *tally_view_next(struct tally_node *node,
+				   struct tally_view *prev);
+/* Ask a home; asks again while it says -EAGAIN. Never -EREMOTEIO. */
+int tally_view_ask(struct tally_session *s, u16 type, const void *body,
+		   u32 len, void *reply, u32 *reply_len,
+		   const struct tally_until *until);
+
+/* Open it (again) unless it is open. */
+int tally_handle_open(struct tally_handle *handle,
+		      const struct tally_until *until);
+/* Walks the handles; puts @prev, references the result. */
+struct tally_handle *tally_handle_next(struct tally_view *view,
+				       struct tally_handle *prev);
+void tally_handle_fail(struct tally_handle *handle, int err);
+/* FORGOTTEN is owed for it, now or when the last operation leaves. */
+void tally_handle_forget(struct tally_handle *handle);
+
+/* Tell a home FORGOTTEN, after link number @doubt if that is not 0. */
+void tally_views_owe(struct tally_session *s, u32 arena, u32 object,
+		     u32 generation, u32 doubt);
+/* With view->lock: was what is just being opened deleted meanwhile? */
+bool tally_view_early(struct tally_view *view, u32 id, u32 generation);
+/* With view->lock: the last opening ended, or the session did. */
+void tally_view_settle(struct tally_view *view);
 
 #endif

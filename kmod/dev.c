@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The devices tally can use, from the core's add() to its remove(). When
+ * remove() returns nothing of ours may be left on the device, so it waits for
+ * the last reference: its users were told and its conns failed before.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/slab.h>
+#include "conn.h"
+#include "dev.h"
+
+/* Scatter elements worth having; more only makes send queues larger. */
+#define TALLY_DEV_MAX_SGE	32
+/* Pages of one region, so that its length in bytes fits 32 bits. */
+#define TALLY_DEV_MAX_MR_PAGES	BIT(16)
+/* A removal that waits longer than this for its users says so. */
+#define TALLY_DEV_STUCK		(10 * HZ)
+
+static LIST_HEAD(tally_devs);
+static DEFINE_MUTEX(tally_devs_lock);
+
+static bool tally_dev_has_cm(struct ib_device *ibdev)
+{
+	u32 port;
+
+	rdma_for_each_port(ibdev, port)
+		if (rdma_cap_ib_cm(ibdev, port) || rdma_cap_iw_cm(ibdev, port))
+			return true;
+	return false;
+}
+
+/*
+ * Kernel verbs the core has checked. Atomics are not asked for here: what a
+ * device says about them and what it does are two things, see probe.c.
+ */
+static bool tally_dev_usable(struct ib_device *ibdev)
+{
+	const struct ib_device_attr *attrs = &ibdev->attrs;
+
+	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
+	       attrs->max_fast_reg_page_list_len &&
+	       tally_dev_has_cm(ibdev);
+}
+
+static u8 tally_dev_depth(int depth)
+{
+	return clamp(depth, 1, U8_MAX);
+}
+
+static void tally_dev_set_limits(struct tally_dev *dev)
+{
+	const struct ib_device_attr *attrs = &dev->ibdev->attrs;
+
+	dev->max_mr_pages = min_t(u32, attrs->max_fast_reg_page_list_len,
+				  TALLY_DEV_MAX_MR_PAGES);
+	dev->max_sge = clamp(attrs->max_send_sge, 1, TALLY_DEV_MAX_SGE);
+	if (attrs->max_sge_rd > 0)
+		dev->max_sge = min_t(u32, dev->max_sge, attrs->max_sge_rd);
+	dev->max_rd_atomic = tally_dev_depth(attrs->max_qp_init_rd_atom);
+	dev->max_dest_rd_atomic = tally_dev_depth(attrs->max_qp_rd_atom);
+}
+
+static struct tally_dev *tally_dev_alloc(struct ib_device *ibdev)
+{
+	struct tally_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (!dev)
+		return NULL;
+	dev->ibdev = ibdev;
+	kref_init(&dev->ref);
+	init_completion(&dev->released);
+	INIT_LIST_HEAD(&dev->users);
+	INIT_LIST_HEAD(&dev->conns);
+	mutex_init(&dev->lock);
+	mutex_init(&dev->probe_lock);
+	spin_lock_init(&dev->conns_lock);
+	init_waitqueue_head(&dev->called);
+	tally_dev_set_limits(dev);
+	return dev;
+}
+
+static int tally_dev_alloc_pds(struct tally_dev *dev)
+{
+	struct ib_pd *pd;
+
+	pd = ib_alloc_pd(dev->ibdev, 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	dev->ctrl_pd = pd;
+	pd = ib_alloc_pd(dev->ibdev, 0);
+	if (IS_ERR(pd)) {
+		ib_dealloc_pd(dev->ctrl_pd);
+		return PTR_ERR(pd);
+	}
+	dev->home_pd = pd;
+	return 0;
+}
+
+static void tally_dev_free(struct tally_dev *dev)
+{
+	ib_dealloc_pd(dev->home_pd);
+	ib_dealloc_pd(dev->ctrl_pd);
+	mutex_destroy(&dev->probe_lock);
+	mutex_destroy(&dev->lock);
+	kfree(dev);
+}
+
+static void tally_dev_release(struct kref *ref)
+{
+	complete(&container_of(ref, struct tally_dev, ref)->released);
+}
+
+/**
+ * tally_dev_hold - take a reference
+ * @dev: device of which the caller holds a reference
+ *
+ * Context: any.
+ */
+void tally_dev_hold(struct tally_dev *dev)
+{
+	kref_get(&dev->ref);
+}
+
+/**
+ * tally_dev_put - give a reference up
+ * @dev: device
+ *
+ * Context: any.
+ */
+void tally_dev_put(struct tally_dev *dev)
+{
+	kref_put(&dev->ref, tally_dev_release);
+}
+
+/**
+ * tally_dev_get - our side of an ib_device
+ * @ibdev: device
+ *
+ * Context: process; CM handlers too.
+ * Return: the device with a reference for the caller; NULL when it is not
+ * usable or on its way out.
+ */
+struct tally_dev *tally_dev_get(struct ib_device *ibdev)
+{
+	struct tally_dev *dev, *found = NULL;
+
+	mutex_lock(&tally_devs_lock);
+	list_for_each_entry(dev, &tally_devs, list) {
+		if (dev->ibdev == ibdev) {
+			tally_dev_hold(dev);
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&tally_devs_lock);
+	return found;
+}
+
+/**
+ * tally_dev_find - a device that a network namespace may use
+ * @net: network namespace
+ * @name: name of the device, NULL for the first one
+ *
+ * Context: process.
+ * Return: the device with a reference for the caller, or NULL.
+ */
+struct tally_dev *tally_dev_find(struct net *net, const char *name)
+{
+	struct tally_dev *dev, *found = NULL;
+
+	mutex_lock(&tally_devs_lock);
+	list_for_each_entry(dev, &tally_devs, list) {
+		if (name && strcmp(dev_name(&dev->ibdev->dev), name))
+			continue;
+		if (!rdma_dev_access_netns(dev->ibdev, net))
+			continue;
+		tally_dev_hold(dev);
+		found = dev;
+		break;
+	}
+	mutex_unlock(&tally_devs_lock);
+	return found;
+}
+
+/**
+ * tally_dev_watch - be told when a device goes away
+ * @dev: device
+ * @user: whom to tell; the registry's until tally_dev_unwatch() or gone()
+ *
+ * Context: process.
+ * Return: 0, or -ENODEV when it is going away already.
+ */
+int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user)
+{
+	int err = -ENODEV;
+
+	mutex_lock(&dev->lock);
+	INIT_LIST_HEAD(&user->list);
+	if (!dev->dying) {
+		list_add_tail(&user->list, &dev->users);
+		err = 0;
+	}
+	mutex_unlock(&dev->lock);
+	return err;
+}
+
+static bool tally_dev_has_called(struct tally_dev *dev,
+				 const struct tally_dev_user *user)
+{
+	/* Pairs with the release after gone() returned. */
+	return smp_load_acquire(&dev->calling) != user;
+}
+
+/**
+ * tally_dev_unwatch - not to be told any more
+ * @dev: device
+ * @user: who
+ *
+ * Waits for a running gone(), unless it is called from there.
+ *
+ * Context: process; sleeps.
+ */
+void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user)
+{
+	mutex_lock(&dev->lock);
+	list_del_init(&user->list);
+	mutex_unlock(&dev->lock);
+	if (READ_ONCE(dev->remover) != current)
+		wait_event(dev->called, tally_dev_has_called(dev, user));
+}
+
+/**
+ * tally_dev_join - a conn begins to use a device
+ * @dev: device
+ * @conn: conn
+ *
+ * Return: 0, or -ENODEV when it is going away already.
+ */
+int tally_dev_join(struct tally_dev *dev, struct tally_conn *conn)
+{
+	int err = -ENODEV;
+
+	spin_lock(&dev->conns_lock);
+	if (!dev->dying) {
+		list_add_tail(&conn->link, &dev->conns);
+		err = 0;
+	}
+	spin_unlock(&dev->conns_lock);
+	return err;
+}
+
+/**
+ * tally_dev_leave - a conn is gone
+ * @dev: device
+ * @conn: conn
+ */
+void tally_dev_leave(struct tally_dev *dev, struct tally_conn *conn)
+{
+	spin_lock(&dev->conns_lock);
+	list_del_init(&conn->link);
+	spin_unlock(&dev->conns_lock);
+}
+
+/* Take a device out of the list: nobody finds it any more. */
+static struct tally_dev *tally_dev_take(struct ib_device *ibdev)
+{
+	struct tally_dev *dev, *found = NULL;
+
+	mutex_lock(&tally_devs_lock);
+	list_for_each_entry(dev, &tally_devs, list) {
+		if (dev->ibdev == ibdev) {
+			list_del(&dev->list);
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&tally_devs_lock);
+	return found;
+}
+
+static void tally_dev_mark_dying(struct tally_dev *dev)
+{
+	mutex_lock(&dev->lock);
+	spin_lock(&dev->conns_lock);
+	dev->dying = true;
+	spin_unlock(&dev->conns_lock);
+	mutex_unlock(&dev->lock);
+}
+
+static void tally_dev_tell_users(struct tally_dev *dev)
+{
+	struct tally_dev_user *user;
+
+	mutex_lock(&dev->lock);
+	WRITE_ONCE(dev->remover, current);
+	while (!list_empty(&dev->users)) {
+		user = list_first_entry(&dev->users, struct tally_dev_user,
+					list);
+		list_del_init(&user->list);
+		WRITE_ONCE(dev->calling, user);
+		mutex_unlock(&dev->lock);
+		user->gone(user);
+		/* Whoever waits for this may free the user then. */
+		smp_store_release(&dev->calling, NULL);
+		wake_up_all(&dev->called);
+		mutex_lock(&dev->lock);
+	}
+	mutex_unlock(&dev->lock);
+}
+
+static void tally_dev_fail_conns(struct tally_dev *dev)
+{
+	struct tally_conn *conn;
+
+	spin_lock(&dev->conns_lock);
+	list_for_each_entry(conn, &dev->conns, link)
+		tally_conn_fail(conn, -ENETDOWN);
+	spin_unlock(&dev->conns_lock);
+}
+
+static void tally_dev_drop_loop(struct tally_dev *dev)
+{
+	struct tally_conn *loop;
+
+	mutex_lock(&dev->lock);
+	loop = dev->loop;
+	dev->loop = NULL;
+	mutex_unlock(&dev->lock);
+	if (loop)
+		tally_conn_put(loop);
+}
+
+static int tally_dev_add(struct ib_device *ibdev)
+{
+	struct tally_dev *dev;
+	int err;
+
+	if (!tally_dev_usable(ibdev))
+		return -EOPNOTSUPP;
+	dev = tally_dev_alloc(ibdev);
+	if (!dev)
+		return -ENOMEM;
+	err = tally_dev_alloc_pds(dev);
+	if (err) {
+		kfree(dev);
+		return err;
+	}
+	mutex_lock(&tally_devs_lock);
+	list_add_tail(&dev->list, &tally_devs);
+	mutex_unlock(&tally_devs_lock);
+	return 0;
+}
+
+static void tally_dev_remove(struct ib_device *ibdev, void *data)
+{
+	struct tally_dev *dev = tally_dev_take(ibdev);
+
+	if (WARN_ON_ONCE(!dev))
+		return;
+	tally_dev_mark_dying(dev);
+	tally_dev_tell_users(dev);
+	tally_dev_fail_conns(dev);
+	tally_dev_drop_loop(dev);
+	tally_dev_put(dev);
+	/* The device must not go before its users: all it can do is to say so. */
+	while (!wait_for_completion_timeout(&dev->released, TALLY_DEV_STUCK))
+		pr_warn("%s is going away and still in use\n",
+			dev_name(&ibdev->dev));
+	tally_dev_free(dev);
+}
+
+static struct ib_client tally_dev_client = {
+	.name = "tally",
+	.add = tally_dev_add,
+	.remove = tally_dev_remove,
+};
+
+/**
+ * tally_dev_init - begin to know the devices there are
+ *
+ * Return: 0 or a negative errno.
+ */
+int tally_dev_init(void)
+{
+	return ib_register_client(&tally_dev_client);
+}
+
+/**
+ * tally_dev_exit - as if every device went away
+ */
+void tally_dev_exit(void)
+{
+	ib_unregister_client(&tally_dev_client);
+}

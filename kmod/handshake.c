@@ -1,0 +1,845 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ *	initiator			responder
+ *	HELLO		------------>	known? name free? which direction wins?
+ *	proof good?	<------------	CHALLENGE (+ proof)
+ *	PROVE		------------>	proof good? only now fence what was before
+ *	join session	<------------	READY (session, slot, lanes)
+ *	lanes		============>	tags good?
+ *	ACTIVE		------------>
+ *			<------------	ACTIVE_ACK
+ *
+ * Nothing of an existing session is touched before the proof.
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "handshake.h"
+#include "hello.h"
+#include "peer.h"
+
+/* A refused initiator hangs up; we help after this time. */
+#define REFUSED_WAIT	HZ
+
+/**
+ * struct tally_handshake - one attempt, either direction
+ * @list: in node->half, under node->lock
+ * @ref: conn (until it passes to a session), works
+ * @node: our node, referenced
+ * @peer: referenced; incoming: NULL until HELLO named it
+ * @conn: its conn; the owner's reference is ours
+ * @incoming: the peer connected
+ * @counted: it counts in peer->half_count
+ * @evicted: told to go, no longer counts
+ * @finished: off the list
+ * @expect: message that must come next, 0: none may
+ * @t: what both sides said
+ * @since: our clock before the peer's lease began
+ * @from: where it came from
+ * @refusal: why the peer turned us away
+ * @text: its sentence
+ * @start: sends HELLO
+ * @deadline: ends the attempt
+ */
+struct tally_handshake {
+	struct list_head list;
+	struct kref ref;
+	struct tally_node *node;
+	struct tally_peer *peer;
+	struct tally_conn *conn;
+	bool incoming;
+	bool counted;
+	bool evicted;
+	bool finished;
+	u16 expect;
+	struct tally_transcript t;
+	u64 since;
+	struct sockaddr_storage from;
+	u16 refusal;
+	char text[128];
+	struct work_struct start;
+	struct delayed_work deadline;
+};
+
+static void handshake_free(struct kref *ref)
+{
+	struct tally_handshake *hs = container_of(ref, struct tally_handshake,
+						  ref);
+
+	if (hs->peer)
+		tally_peer_put(hs->peer);
+	tally_node_put(hs->node);
+	kfree(hs);
+}
+
+static void handshake_put(struct tally_handshake *hs)
+{
+	kref_put(&hs->ref, handshake_free);
+}
+
+/* It is over, one way or the other; its place in the counts is free. */
+static void handshake_finish(struct tally_handshake *hs)
+{
+	struct tally_peer *peer = hs->peer;
+
+	mutex_lock(&hs->node->lock);
+	hs->finished = true;
+	list_del_init(&hs->list);
+	if (hs->incoming && !hs->evicted)
+		hs->node->half_count--;
+	mutex_unlock(&hs->node->lock);
+	if (peer) {
+		mutex_lock(&peer->lock);
+		if (peer->attempt == hs)
+			peer->attempt = NULL;
+		if (hs->counted)
+			peer->half_count--;
+		hs->counted = false;
+		mutex_unlock(&peer->lock);
+	}
+	if (cancel_delayed_work_sync(&hs->deadline))
+		handshake_put(hs);
+}
+
+static void handshake_arm(struct tally_handshake *hs, unsigned long wait)
+{
+	mutex_lock(&hs->node->lock);
+	if (!hs->finished) {
+		kref_get(&hs->ref);
+		if (mod_delayed_work(hs->node->wq, &hs->deadline, wait))
+			kref_put(&hs->ref, handshake_free);
+	}
+	mutex_unlock(&hs->node->lock);
+}
+
+static void handshake_deadline(struct work_struct *work)
+{
+	struct tally_handshake *hs = container_of(work, struct tally_handshake,
+						  deadline.work);
+	struct tally_node *node = hs->node;
+
+	if (hs->expect)
+		atomic64_inc(&node->stats.refused[TALLY_REFUSE_TIMEOUT]);
+	tally_conn_fail(hs->conn, -ETIMEDOUT);
+	handshake_put(hs);
+}
+
+static int handshake_send(struct tally_handshake *hs, u16 type,
+			  const void *body, u32 len)
+{
+	struct tally_msg_head head = { .type = type };
+	int err;
+
+	err = tally_msg_send(hs->conn, &head, body, len, NULL, 0);
+	if (err)
+		tally_conn_fail(hs->conn, err);
+	return err;
+}
+
+static const char *refusal_sentence(enum tally_refusal reason)
+{
+	switch (reason) {
+	case TALLY_REFUSE_VERSION:
+		return "the two nodes speak different versions of the protocol";
+	case TALLY_REFUSE_UNKNOWN_PEER:
+		return "no peer of that name is configured here";
+	case TALLY_REFUSE_WRONG_NAME:
+		return "the node at that address has another name";
+	case TALLY_REFUSE_AUTH:
+		return "the proof of the cluster key is wrong";
+	case TALLY_REFUSE_AUTH_MISMATCH:
+		return "one side has a cluster key and the other has none";
+	case TALLY_REFUSE_COLLISION:
+		return "the connection in the other direction goes on";
+	case TALLY_REFUSE_ABI:
+		return "the two machines have different byte orders";
+	case TALLY_REFUSE_EPOCH:
+		return "the epoch is lower than one seen before";
+	case TALLY_REFUSE_SHUTDOWN:
+		return "the node is being stopped";
+	default:
+		return "the handshake was not followed";
+	}
+}
+
+/* Turn the other side away, saying why. @text: NULL for the usual sentence. */
+static void handshake_refuse(struct tally_handshake *hs,
+			     enum tally_refusal reason, const char *text)
+{
+	struct tally_msg_refuse body = {
+		.reason = cpu_to_be16(reason),
+		.version = cpu_to_be16(TALLY_WIRE_VERSION),
+	};
+
+	if (!text)
+		text = refusal_sentence(reason);
+	strscpy(body.text, text, sizeof(body.text));
+	atomic64_inc(&hs->node->stats.refused[reason]);
+	tally_node_event(hs->node, "refused",
+			 hs->peer ? hs->peer->name : "?", text);
+	if (!hs->incoming) {
+		hs->refusal = reason;
+		strscpy(hs->text, text, sizeof(hs->text));
+	}
+	hs->expect = 0;
+	if (!handshake_send(hs, TALLY_MSG_REFUSE, &body, sizeof(body)))
+		handshake_arm(hs, REFUSED_WAIT);
+}
+
+/* The other side turned us away. */
+static void handshake_refused(struct tally_handshake *hs, const void *body,
+			      u32 len)
+{
+	const struct tally_msg_refuse *refuse = body;
+
+	if (len == sizeof(*refuse)) {
+		hs->refusal = be16_to_cpu(refuse->reason);
+		if (hs->refusal >= __TALLY_REFUSE_MAX)
+			hs->refusal = TALLY_REFUSE_MALFORMED;
+		strscpy(hs->text, refuse->text, sizeof(hs->text));
+	}
+	hs->expect = 0;
+	tally_conn_fail(hs->conn, -ECONNREFUSED);
+}
+
+/* Both sides connect: the link that the smaller name opened goes on. */
+static bool handshake_collides(struct tally_peer *peer)
+{
+	struct tally_handshake *mine = peer->attempt;
+
+	lockdep_assert_held(&peer->lock);
+	return mine && mine->conn && tally_conn_is_up(mine->conn) &&
+	       strcmp(peer->node->config.name, peer->name) < 0;
+}
+
+static enum tally_refusal handshake_meet(struct tally_handshake *hs)
+{
+	u64 epoch = be64_to_cpu(hs->t.hello.epoch);
+	enum tally_refusal reason = TALLY_REFUSE_NONE;
+	struct tally_peer *peer;
+
+	if (!tally_node_running(hs->node))
+		return TALLY_REFUSE_SHUTDOWN;
+	peer = tally_peer_find(hs->node, hs->t.hello.from);
+	if (!peer)
+		return TALLY_REFUSE_UNKNOWN_PEER;
+	hs->peer = peer;
+	mutex_lock(&peer->lock);
+	if (peer->dead)
+		reason = TALLY_REFUSE_UNKNOWN_PEER;
+	else if (epoch < peer->seen_epoch)
+		reason = TALLY_REFUSE_EPOCH;
+	else if (handshake_collides(peer))
+		reason = TALLY_REFUSE_COLLISION;
+	if (!reason) {
+		hs->counted = true;
+		peer->half_count++;
+	}
+	mutex_unlock(&peer->lock);
+	return reason;
+}
+
+/* Responder: HELLO came. */
+static void handshake_hello(struct tally_handshake *hs, const void *body,
+			    u32 len)
+{
+	enum tally_refusal reason = tally_hello_check(body, len, hs->node);
+	struct tally_msg_hello *challenge = &hs->t.challenge;
+
+	if (!reason) {
+		memcpy(&hs->t.hello, body, sizeof(hs->t.hello));
+		reason = handshake_meet(hs);
+	}
+	if (reason) {
+		handshake_refuse(hs, reason, NULL);
+		return;
+	}
+	tally_msgs_set_depth(hs->conn, be16_to_cpu(hs->t.hello.depth));
+	tally_hello_fill(challenge, hs->node, hs->peer->name, 0,
+			 hs->conn->qp->qp_num);
+	if (tally_hello_sign(hs->node, TALLY_LABEL_RESPONDER, &hs->t,
+			     challenge->mac)) {
+		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
+		return;
+	}
+	hs->expect = TALLY_MSG_PROVE;
+	handshake_send(hs, TALLY_MSG_CHALLENGE, challenge, sizeof(*challenge));
+}
+
+/* Initiator: CHALLENGE came. */
+static void handshake_challenge(struct tally_handshake *hs, const void *body,
+				u32 len)
+{
+	enum tally_refusal reason = tally_hello_check(body, len, hs->node);
+	struct tally_msg_hello *challenge = &hs->t.challenge;
+	struct tally_msg_prove prove;
+
+	if (!reason) {
+		memcpy(challenge, body, sizeof(*challenge));
+		if (strcmp(challenge->from, hs->peer->name))
+			reason = TALLY_REFUSE_WRONG_NAME;
+		else if (!tally_hello_proved(hs->node, TALLY_LABEL_RESPONDER,
+					     &hs->t, challenge->mac))
+			reason = TALLY_REFUSE_AUTH;
+		else if (be64_to_cpu(challenge->epoch) < hs->peer->seen_epoch)
+			reason = TALLY_REFUSE_EPOCH;
+	}
+	if (!reason && tally_hello_sign(hs->node, TALLY_LABEL_INITIATOR,
+					&hs->t, prove.mac))
+		reason = TALLY_REFUSE_AUTH;
+	if (reason) {
+		handshake_refuse(hs, reason, NULL);
+		return;
+	}
+	tally_msgs_set_depth(hs->conn, be16_to_cpu(challenge->depth));
+	hs->expect = TALLY_MSG_READY;
+	hs->since = ktime_get_boottime_ns();
+	handshake_send(hs, TALLY_MSG_PROVE, &prove, sizeof(prove));
+}
+
+static void handshake_params(struct tally_handshake *hs,
+			     const struct tally_msg_hello *peer,
+			     struct tally_session_params *p)
+{
+	const struct tally_msg_hello *a = &hs->t.hello, *b = &hs->t.challenge;
+
+	p->node = hs->node;
+	p->peer = hs->peer;
+	p->incarnation = be64_to_cpu(peer->incarnation);
+	p->features = be32_to_cpu(peer->features);
+	p->lanes = min(a->lanes, b->lanes);
+	p->lease_ms = min(be32_to_cpu(a->lease_ms), be32_to_cpu(b->lease_ms));
+	p->initiator = !hs->incoming;
+}
+
+/*
+ * Under peer->admit: what becomes of an older session of that peer when a
+ * proved HELLO came? *@s: the one to resume, referenced, or NULL for a new.
+ */
+static enum tally_refusal handshake_settle(struct tally_handshake *hs,
+					   struct tally_session **s)
+{
+	u64 incarnation = be64_to_cpu(hs->t.hello.incarnation);
+	u64 resume = be64_to_cpu(hs->t.hello.resume);
+	struct tally_session *old = tally_peer_any_session(hs->peer);
+	enum tally_refusal reason = TALLY_REFUSE_NONE;
+
+	*s = NULL;
+	if (!old)
+		return TALLY_REFUSE_NONE;
+	if (old->peer_incarnation != incarnation &&
+	    tally_session_is_live(old)) {
+		/* A dead one shows itself by this; its successor tries again. */
+		tally_session_ping(old);
+		reason = TALLY_REFUSE_NAME_IN_USE;
+	} else if (old->peer_incarnation == incarnation &&
+		   resume == old->id && old->dev == hs->conn->dev &&
+		   !tally_session_break_link(old, -ENOTCONN)) {
+		*s = old;
+		return TALLY_REFUSE_NONE;
+	} else if (tally_session_finish(old, -ENOTCONN)) {
+		reason = TALLY_REFUSE_BUSY;
+	}
+	tally_session_put(old);
+	return reason;
+}
+
+static void handshake_name_in_use(struct tally_handshake *hs)
+{
+	struct sockaddr_storage here = hs->peer->addr;
+	char text[128];
+
+	snprintf(text, sizeof(text), "the name %s is in use by %pISpc, asked for by %pISpc",
+		 hs->peer->name, &here, &hs->from);
+	handshake_refuse(hs, TALLY_REFUSE_NAME_IN_USE, text);
+}
+
+static int handshake_send_ready(struct tally_handshake *hs,
+				struct tally_session *s, bool resumed,
+				const u8 *key)
+{
+	struct tally_msg_ready ready = {
+		.session = cpu_to_be64(s->id),
+		.slot = cpu_to_be16(s->peer_slot),
+		.lanes = s->lanes,
+		.resumed = resumed,
+		.lease_ms = cpu_to_be32(s->lease_ms),
+	};
+	int err;
+
+	if (!hs->node->auth.key_len)
+		memcpy(ready.key, key, sizeof(ready.key));
+	err = tally_ready_sign(hs->node, key, &ready, ready.mac);
+	if (err)
+		return err;
+	return handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
+}
+
+static struct tally_session *handshake_new_session(struct tally_handshake *hs,
+						   u64 id, u16 my_slot,
+						   const u8 *key)
+{
+	const struct tally_msg_hello *theirs = hs->incoming ? &hs->t.hello :
+							      &hs->t.challenge;
+	struct tally_session_params params = { .id = id, .my_slot = my_slot };
+	struct tally_session *s;
+
+	handshake_params(hs, theirs, &params);
+	memcpy(params.key, key, sizeof(params.key));
+	s = tally_session_create(hs->conn, &params);
+	if (!IS_ERR(s) && !tally_peer_session_set(hs->peer, s)) {
+		tally_session_finish(s, -ESHUTDOWN);
+		tally_session_put(s);
+		return ERR_PTR(-ESHUTDOWN);
+	}
+	return s;
+}
+
+/* The conn is the session's now: the handshake is done. */
+static void handshake_done(struct tally_handshake *hs)
+{
+	tally_peer_saw_epoch(hs->peer, be64_to_cpu(hs->incoming ?
+						   hs->t.hello.epoch :
+						   hs->t.challenge.epoch));
+	handshake_finish(hs);
+	handshake_put(hs);
+}
+
+/* Responder: the initiator proved itself. */
+static void handshake_admit(struct tally_handshake *hs)
+{
+	struct tally_session *s;
+	u8 key[TALLY_MAC_SIZE];
+	enum tally_refusal reason;
+	u64 id = get_random_u64();
+	bool resumed;
+
+	reason = handshake_settle(hs, &s);
+	resumed = s != NULL;
+	if (reason == TALLY_REFUSE_NAME_IN_USE) {
+		handshake_name_in_use(hs);
+		return;
+	}
+	if (!reason && tally_hello_session_key(hs->node, &hs->t, key))
+		reason = TALLY_REFUSE_AUTH;
+	if (!reason && !s)
+		s = handshake_new_session(hs, id ?: 1, 0, key);
+	if (reason || IS_ERR(s)) {
+		handshake_refuse(hs, reason ?: TALLY_REFUSE_BUSY, NULL);
+		return;
+	}
+	tally_handshake_cancel(hs->peer, -ENOTCONN);
+	/* The lanes may come as soon as READY is out. */
+	if (tally_session_open_link(s, hs->conn, resumed, false, key,
+				    ktime_get_boottime_ns())) {
+		handshake_refuse(hs, TALLY_REFUSE_BUSY, NULL);
+		tally_session_put(s);
+		return;
+	}
+	if (handshake_send_ready(hs, s, resumed, key))
+		tally_conn_fail(hs->conn, -EPROTO);
+	tally_session_put(s);
+	handshake_done(hs);
+}
+
+static void handshake_prove(struct tally_handshake *hs, const void *body,
+			    u32 len)
+{
+	const struct tally_msg_prove *prove = body;
+
+	if (len != sizeof(*prove)) {
+		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
+		return;
+	}
+	if (!tally_hello_proved(hs->node, TALLY_LABEL_INITIATOR, &hs->t,
+				prove->mac)) {
+		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
+		return;
+	}
+	mutex_lock(&hs->peer->admit);
+	handshake_admit(hs);
+	mutex_unlock(&hs->peer->admit);
+}
+
+static bool ready_well_formed(struct tally_handshake *hs,
+			      const struct tally_msg_ready *ready)
+{
+	const struct tally_msg_hello *a = &hs->t.hello, *b = &hs->t.challenge;
+	u16 slot = be16_to_cpu(ready->slot);
+
+	return ready->session && slot > TALLY_SLOT_HOME &&
+	       slot <= TALLY_SLOT_MAX && ready->resumed <= 1 &&
+	       ready->lanes == min(a->lanes, b->lanes) &&
+	       be32_to_cpu(ready->lease_ms) == min(be32_to_cpu(a->lease_ms),
+						   be32_to_cpu(b->lease_ms));
+}
+
+/* Initiator: is READY right, and which key has the session? */
+static bool handshake_ready_key(struct tally_handshake *hs,
+				const struct tally_msg_ready *ready,
+				u8 key[TALLY_MAC_SIZE])
+{
+	u8 mac[TALLY_MAC_SIZE];
+
+	if (hs->node->auth.key_len) {
+		if (tally_hello_session_key(hs->node, &hs->t, key))
+			return false;
+	} else {
+		memcpy(key, ready->key, TALLY_MAC_SIZE);
+	}
+	return !tally_ready_sign(hs->node, key, ready, mac) &&
+	       tally_auth_equal(mac, ready->mac, sizeof(mac));
+}
+
+/* Initiator: the session READY speaks of, referenced, or ERR_PTR. */
+static struct tally_session *handshake_join(struct tally_handshake *hs,
+					    const struct tally_msg_ready *ready,
+					    const u8 *key)
+{
+	struct tally_session *old = tally_peer_any_session(hs->peer);
+	u64 id = be64_to_cpu(ready->session);
+	int err = 0;
+
+	if (ready->resumed) {
+		if (old && old->id == id &&
+		    old->my_slot == be16_to_cpu(ready->slot))
+			return old;
+		err = -ESTALE;
+	}
+	if (old) {
+		if (!err)
+			err = tally_session_finish(old, -ENOTCONN);
+		tally_session_put(old);
+	}
+	if (err)
+		return ERR_PTR(err);
+	return handshake_new_session(hs, id, be16_to_cpu(ready->slot), key);
+}
+
+static void handshake_ready(struct tally_handshake *hs, const void *body,
+			    u32 len)
+{
+	const struct tally_msg_ready *ready = body;
+	struct tally_session *s;
+	u8 key[TALLY_MAC_SIZE];
+
+	if (len != sizeof(*ready) || !ready_well_formed(hs, ready)) {
+		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
+		return;
+	}
+	if (!handshake_ready_key(hs, ready, key)) {
+		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
+		return;
+	}
+	s = handshake_join(hs, ready, key);
+	if (IS_ERR(s)) {
+		tally_conn_fail(hs->conn, PTR_ERR(s));
+		return;
+	}
+	if (tally_session_open_link(s, hs->conn, ready->resumed, true, key,
+				    hs->since))
+		tally_conn_fail(hs->conn, -ENOTCONN);
+	else
+		handshake_done(hs);
+	tally_session_put(s);
+}
+
+static void handshake_message(struct tally_conn *conn,
+			      const struct tally_hdr *hdr, const void *body,
+			      u32 len)
+{
+	struct tally_handshake *hs = conn->owner;
+	u16 type = be16_to_cpu(hdr->type);
+
+	hs->conn = conn;
+	if (type == TALLY_MSG_REFUSE) {
+		handshake_refused(hs, body, len);
+		return;
+	}
+	if (!hs->expect)
+		return;
+	if (type != hs->expect || hdr->session || hdr->slot) {
+		tally_stat_inc(&hs->node->stats, TALLY_STAT_MALFORMED);
+		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
+		return;
+	}
+	switch (type) {
+	case TALLY_MSG_HELLO:
+		handshake_hello(hs, body, len);
+		break;
+	case TALLY_MSG_CHALLENGE:
+		handshake_challenge(hs, body, len);
+		break;
+	case TALLY_MSG_PROVE:
+		handshake_prove(hs, body, len);
+		break;
+	case TALLY_MSG_READY:
+		handshake_ready(hs, body, len);
+		break;
+	}
+}
+
+static int handshake_bind(struct tally_conn *conn, struct tally_dev *dev)
+{
+	conn->pd = dev->ctrl_pd;
+	return 0;
+}
+
+static void handshake_start(struct work_struct *work)
+{
+	struct tally_handshake *hs = container_of(work, struct tally_handshake,
+						  start);
+	struct tally_session *old = tally_peer_session(hs->peer);
+
+	tally_hello_fill(&hs->t.hello, hs->node, hs->peer->name,
+			 old ? old->id : 0, hs->conn->qp->qp_num);
+	if (old)
+		tally_session_put(old);
+	hs->expect = TALLY_MSG_CHALLENGE;
+	handshake_arm(hs, TALLY_HANDSHAKE_TIMEOUT);
+	handshake_send(hs, TALLY_MSG_HELLO, &hs->t.hello,
+		       sizeof(hs->t.hello));
+	tally_conn_put(hs->conn);
+	handshake_put(hs);
+}
+
+/* CM handler context. */
+static void handshake_up(struct tally_conn *conn)
+{
+	struct tally_handshake *hs = conn->owner;
+
+	tally_stat_inc(conn->stats, TALLY_STAT_CONN_UP);
+	if (hs->incoming)
+		return;
+	hs->conn = tally_conn_get(conn);
+	kref_get(&hs->ref);
+	queue_work(hs->node->wq, &hs->start);
+}
+
+static void handshake_down(struct tally_conn *conn, int err)
+{
+	struct tally_handshake *hs = conn->owner;
+
+	tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
+	handshake_finish(hs);
+	if (!hs->incoming)
+		tally_peer_failed(hs->peer, err, hs->refusal ?: conn->refusal,
+				  hs->refusal ? hs->text : NULL);
+	tally_conn_put(conn);
+	handshake_put(hs);
+}
+
+static const struct tally_conn_ops handshake_ops = {
+	.bind = handshake_bind,
+	.up = handshake_up,
+	.down = handshake_down,
+	.message = handshake_message,
+};
+
+static struct tally_handshake *handshake_alloc(struct tally_node *node,
+					       bool incoming)
+{
+	struct tally_handshake *hs = kzalloc(sizeof(*hs), GFP_KERNEL);
+
+	if (!hs)
+		return NULL;
+	kref_init(&hs->ref);
+	INIT_LIST_HEAD(&hs->list);
+	INIT_WORK(&hs->start, handshake_start);
+	INIT_DELAYED_WORK(&hs->deadline, handshake_deadline);
+	hs->node = tally_node_get(node);
+	hs->incoming = incoming;
+	hs->expect = incoming ? TALLY_MSG_HELLO : 0;
+	return hs;
+}
+
+/**
+ * tally_handshake_connect - begin an attempt
+ * @peer: to whom; under peer->lock
+ *
+ * Return: 0, and tally_peer_failed() or a session follows; or an errno.
+ */
+int tally_handshake_connect(struct tally_peer *peer)
+{
+	struct tally_conn_params params = {
+		.ops = &handshake_ops,
+		.stats = &peer->node->stats,
+		.messages = true,
+		.lease_ms = peer->node->config.lease_ms,
+		.priv = {
+			.magic = cpu_to_be32(TALLY_WIRE_MAGIC),
+			.version = cpu_to_be16(TALLY_WIRE_VERSION),
+			.kind = TALLY_KIND_CONTROL,
+		},
+	};
+	struct tally_handshake *hs = handshake_alloc(peer->node, false);
+	struct tally_conn *conn;
+
+	lockdep_assert_held(&peer->lock);
+	if (!hs)
+		return -ENOMEM;
+	hs->peer = tally_peer_get(peer);
+	kref_get(&hs->ref);	/* the conn's; ours lasts until return */
+	params.owner = hs;
+	peer->attempt = hs;
+	conn = tally_conn_connect(peer->node->net,
+				  (struct sockaddr *)&peer->addr, &params);
+	if (IS_ERR(conn)) {
+		peer->attempt = NULL;
+		handshake_put(hs);
+		handshake_put(hs);
+		return PTR_ERR(conn);
+	}
+	hs->conn = conn;
+	handshake_put(hs);
+	return 0;
+}
+
+/**
+ * tally_handshake_cancel - give our attempt at a peer up
+ * @peer: the peer
+ * @err: why
+ */
+void tally_handshake_cancel(struct tally_peer *peer, int err)
+{
+	struct tally_conn *conn = NULL;
+
+	mutex_lock(&peer->lock);
+	if (peer->attempt && peer->attempt->conn)
+		conn = tally_conn_get(peer->attempt->conn);
+	mutex_unlock(&peer->lock);
+	if (!conn)
+		return;
+	tally_conn_fail(conn, err);
+	tally_conn_put(conn);
+}
+
+static bool same_host(const struct sockaddr_storage *a,
+		      const struct sockaddr *b)
+{
+	if (a->ss_family != b->sa_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((struct sockaddr_in *)b)->sin_addr.s_addr;
+	return ipv6_addr_equal(&((struct sockaddr_in6 *)a)->sin6_addr,
+			       &((struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+/* Under node->lock: the oldest half-open one goes when there are too many. */
+static void handshake_make_room(struct tally_node *node,
+				const struct sockaddr *from)
+{
+	struct tally_handshake *hs, *oldest = NULL, *same = NULL, *victim;
+	u32 n = 0;
+
+	lockdep_assert_held(&node->lock);
+	list_for_each_entry(hs, &node->half, list) {
+		if (!hs->incoming || hs->evicted || !hs->conn)
+			continue;
+		if (!oldest)
+			oldest = hs;
+		if (!same_host(&hs->from, from))
+			continue;
+		if (!same)
+			same = hs;
+		n++;
+	}
+	victim = n >= TALLY_HALF_OPEN_PEER ? same :
+		 node->half_count >= TALLY_HALF_OPEN_MAX ? oldest : NULL;
+	if (!victim)
+		return;
+	victim->evicted = true;
+	node->half_count--;
+	atomic64_inc(&node->stats.refused[TALLY_REFUSE_BUSY]);
+	tally_conn_fail(victim->conn, -EBUSY);
+}
+
+static size_t sockaddr_size(const struct sockaddr *sa)
+{
+	return sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+					  sizeof(struct sockaddr_in6);
+}
+
+/**
+ * tally_handshake_request - somebody opens a control conn
+ * @node: our node
+ * @from: where from
+ * @params: filled when it may
+ *
+ * Context: CM handler. tally_handshake_accepted() must follow.
+ * Return: TALLY_REFUSE_NONE or why not.
+ */
+enum tally_refusal tally_handshake_request(struct tally_node *node,
+					   const struct sockaddr *from,
+					   struct tally_conn_params *params)
+{
+	struct tally_handshake *hs;
+	bool running;
+
+	hs = handshake_alloc(node, true);
+	if (!hs)
+		return TALLY_REFUSE_BUSY;
+	memcpy(&hs->from, from, sockaddr_size(from));
+	mutex_lock(&node->lock);
+	running = node->state == TALLY_NODE_RUNNING;
+	if (running) {
+		handshake_make_room(node, from);
+		list_add_tail(&hs->list, &node->half);
+		node->half_count++;
+	}
+	mutex_unlock(&node->lock);
+	if (!running) {
+		handshake_put(hs);
+		return TALLY_REFUSE_SHUTDOWN;
+	}
+	kref_get(&hs->ref);	/* the conn's; ours lasts until accepted() */
+	params->ops = &handshake_ops;
+	params->owner = hs;
+	params->messages = true;
+	params->lease_ms = node->config.lease_ms;
+	return TALLY_REFUSE_NONE;
+}
+
+/**
+ * tally_handshake_accepted - what became of an accepted control conn
+ * @params: as filled by tally_handshake_request()
+ * @conn: the conn, whose reference passes on, or NULL
+ */
+void tally_handshake_accepted(struct tally_conn_params *params,
+			      struct tally_conn *conn)
+{
+	struct tally_handshake *hs = params->owner;
+
+	if (conn) {
+		hs->conn = conn;
+		handshake_arm(hs, TALLY_HANDSHAKE_TIMEOUT);
+	} else {
+		handshake_finish(hs);
+		handshake_put(hs);
+	}
+	handshake_put(hs);
+}
+
+/**
+ * tally_handshakes_stop - end every incoming handshake and wait
+ * @node: node that stops; its listener is gone
+ */
+void tally_handshakes_stop(struct tally_node *node)
+{
+	struct tally_handshake *hs;
+	struct tally_conn *conn;
+
+	for (;;) {
+		conn = NULL;
+		mutex_lock(&node->lock);
+		hs = list_first_entry_or_null(&node->half,
+					      struct tally_handshake, list);
+		if (hs)
+			conn = tally_conn_get(hs->conn);
+		mutex_unlock(&node->lock);
+		if (!hs)
+			return;
+		tally_conn_close(conn, -ESHUTDOWN);
+		tally_conn_put(conn);
+	}
+}

@@ -1,0 +1,983 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The client side of locks: drives lockclient.c.
+ *
+ * Everything that happens to a lock is noted in its client under a spinlock;
+ * then lock_run() turns it into events, one after the other, and carries their
+ * actions out. Whoever comes while somebody runs leaves the work to him, so
+ * events never nest and their order is kept. Messages are sent by a work item
+ * of the lock, in order.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "lock.h"
+#include "lockclient.h"
+#include "lockwire.h"
+#include "op.h"
+#include "trace.h"
+
+/* Messages one lock can have waiting to be sent: it asks one thing at a time. */
+#define LOCK_OUTBOX	16
+/* How often to look whether a broken loopback conn is there again. */
+#define LOCK_RETRY	(HZ / 50)
+
+#define PENDING_DOWN	BIT(0)
+#define PENDING_UP	BIT(1)
+#define PENDING_LOST	BIT(2)
+
+/**
+ * struct lock_in - a message that came
+ * @list: in client->inbox
+ * @msg: the message
+ */
+struct lock_in {
+	struct list_head list;
+	struct tally_lmsg msg;
+};
+
+/**
+ * struct tally_lock_client - a lock as this node uses it
+ * @handle: its handle, which owns this struct
+ * @lock: protects everything below; any context
+ * @session: session @lc stands in, referenced; NULL for our own locks
+ * @lc: the state table
+ * @error: what its users get instead of -ENOTCONN, 0: that
+ * @queue: requests that wait behind @wanted
+ * @wanted: request the table has been asked for
+ * @inside: request that has the lock
+ * @running: somebody is in lock_run()
+ * @pinned: we hold a reference of the handle: something of us may be left at
+ *	the home, or the table must remember what it accepted in this session
+ * @recalled: somebody else waits for this tenure
+ * @unlock: the user inside left
+ * @cancel: @wanted gave up
+ * @pending: PENDING_*
+ * @inbox: struct lock_in
+ * @op: the one word operation in flight
+ * @kind: enum tally_lc_op of it
+ * @op_done: it has completed
+ * @outbox: ring of messages to send
+ * @out_head: next to send
+ * @out_tail: next free
+ * @violation: the home broke the protocol
+ * @send: sends
+ * @retry: starts our own lock over when the loopback conn broke
+ * @idle: woken when pending events have been taken
+ */
+struct tally_lock_client {
+	struct tally_handle *handle;
+	spinlock_t lock;
+	struct tally_session *session;
+	struct tally_lc lc;
+	int error;
+	struct list_head queue;
+	struct tally_lock_req *wanted;
+	struct tally_lock_req *inside;
+	bool running;
+	bool pinned;
+	bool recalled;
+	bool unlock;
+	bool cancel;
+	u8 pending;
+	struct list_head inbox;
+	struct tally_op op;
+	u8 kind;
+	bool op_done;
+	struct tally_lmsg outbox[LOCK_OUTBOX];
+	u32 out_head;
+	u32 out_tail;
+	bool violation;
+	struct work_struct send;
+	struct delayed_work retry;
+	wait_queue_head_t idle;
+};
+
+static bool lock_is_ours(struct tally_lock_client *c)
+{
+	return c->handle->object != NULL;
+}
+
+static struct workqueue_struct *lock_wq(struct tally_lock_client *c)
+{
+	return c->handle->view->node->wq;
+}
+
+/* A work of the client keeps the handle until it has run. */
+static void lock_queue_send(struct tally_lock_client *c)
+{
+	tally_handle_get(c->handle);
+	if (!queue_work(lock_wq(c), &c->send))
+		tally_handle_put(c->handle);
+}
+
+static void lock_queue_retry(struct tally_lock_client *c)
+{
+	tally_handle_get(c->handle);
+	if (!queue_delayed_work(lock_wq(c), &c->retry, LOCK_RETRY))
+		tally_handle_put(c->handle);
+}
+
+/* The grant counts only while the lease does; our own locks have none. */
+static bool lock_lease_valid(struct tally_lock_client *c)
+{
+	return !c->session || tally_session_lease_valid(c->session);
+}
+
+static void lock_req_end(struct tally_lock_req *req, int status)
+{
+	req->state = TALLY_LOCK_REQ_IDLE;
+	req->status = status;
+	complete(&req->wake);
+}
+
+static void lock_granted(struct tally_lock_client *c, u64 token)
+{
+	struct tally_lock_req *req = c->wanted;
+	struct tally_stats *stats = &c->handle->view->node->stats;
+
+	c->wanted = NULL;
+	c->inside = req;
+	c->recalled = false;
+	if (!lock_lease_valid(c)) {
+		c->pending |= PENDING_LOST;	/* before the user hears of it */
+		return;
+	}
+	tally_stat_inc(stats, c->lc.fast ? TALLY_STAT_LOCK_FAST :
+					   TALLY_STAT_LOCK_MANAGED);
+	req->token = token;
+	req->granted_at = ktime_get_boottime_ns();
+	req->state = TALLY_LOCK_REQ_HELD;
+	complete(&req->wake);
+}
+
+static void lock_failed(struct tally_lock_client *c, int err)
+{
+	struct tally_lock_req *req = c->wanted;
+
+	c->wanted = NULL;
+	if (err == -EBUSY)
+		err = -EWOULDBLOCK;
+	else if (err == -ENOTCONN && c->error)
+		err = c->error;
+	lock_req_end(req, err);
+}
+
+static void lock_lost(struct tally_lock_client *c)
+{
+	struct tally_lock_req *req = c->inside;
+
+	c->inside = NULL;
+	if (!req)
+		return;
+	if (req->state == TALLY_LOCK_REQ_WAITING) {
+		lock_req_end(req, c->error ?: -ENOTCONN);
+		return;
+	}
+	tally_stat_inc(&c->handle->view->node->stats, TALLY_STAT_LOCK_LOST);
+	req->state = TALLY_LOCK_REQ_LOST;
+	if (req->lost)
+		req->lost(req);
+}
+
+static void lock_post(struct tally_lock_client *c, u8 action)
+{
+	u64 slot = c->lc.slot;
+
+	c->kind = c->lc.op;
+	c->op.compare = 0;
+	switch (action) {
+	case TALLY_LCA_POST_CAS_FAA:
+		c->op.type = TALLY_OP_CAS_FAA;
+		c->op.value = slot;
+		c->op.value2 = 1;
+		break;
+	case TALLY_LCA_POST_RELEASE_FAA:
+		c->op.type = TALLY_OP_FAA;
+		c->op.value = tally_lw_minus(slot);
+		break;
+	case TALLY_LCA_POST_READ:
+		c->op.type = TALLY_OP_FAA;
+		c->op.value = 0;
+		break;
+	case TALLY_LCA_POST_TOKEN_FAA:
+		c->op.type = TALLY_OP_FAA;
+		c->op.value = 1;
+		break;
+	}
+}
+
+static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
+{
+	if (WARN_ON_ONCE(c->out_tail - c->out_head == LOCK_OUTBOX))
+		return;
+	c->outbox[c->out_tail++ % LOCK_OUTBOX] = *msg;
+	lock_queue_send(c);
+}
+
+/* Under c->lock. True: an operation is to be posted. */
+static bool lock_act(struct tally_lock_client *c,
+		     const struct tally_lc_actions *out)
+{
+	const struct tally_lc_action *a;
+	bool post = false;
+
+	WARN_ON_ONCE(out->bug);
+	for (a = out->a; a < out->a + out->n; a++) {
+		switch (a->kind) {
+		case TALLY_LCA_SEND:
+			lock_out(c, &a->msg);
+			break;
+		case TALLY_LCA_GRANTED:
+			lock_granted(c, a->token);
+			break;
+		case TALLY_LCA_FAILED:
+			lock_failed(c, a->err);
+			break;
+		case TALLY_LCA_CANCELLED:
+			lock_req_end(c->wanted, c->wanted->status);
+			c->wanted = NULL;
+			break;
+		case TALLY_LCA_RECALL:
+			c->recalled = true;
+			break;
+		case TALLY_LCA_LOST:
+			lock_lost(c);
+			break;
+		case TALLY_LCA_RELEASED:
+			break;
+		case TALLY_LCA_VIOLATION:
+		case TALLY_LCA_WORD_BAD:
+			c->violation = true;
+			lock_queue_send(c);
+			break;
+		default:
+			lock_post(c, a->kind);
+			post = true;
+		}
+	}
+	return post;
+}
+
+static void lock_event_op(struct tally_lock_client *c,
+			  struct tally_lc_event *ev)
+{
+	c->op_done = false;
+	ev->kind = TALLY_LCE_OP_DONE;
+	ev->op = c->kind;
+	ev->broken = c->op.status != 0;
+	ev->state = c->op.old;
+	ev->token = c->kind == TALLY_LC_OP_ACQ ? c->op.old2 : c->op.old;
+	if (ev->broken && lock_is_ours(c))
+		lock_queue_retry(c);
+}
+
+static void lock_event_msg(struct tally_lock_client *c,
+			   struct tally_lc_event *ev)
+{
+	struct lock_in *in = list_first_entry(&c->inbox, struct lock_in, list);
+
+	ev->kind = TALLY_LCE_MSG;
+	ev->msg = in->msg;
+	list_del(&in->list);
+	kfree(in);
+}
+
+static void lock_event_pending(struct tally_lock_client *c,
+			       struct tally_lc_event *ev)
+{
+	if (c->pending & PENDING_DOWN) {
+		c->pending &= ~PENDING_DOWN;
+		ev->kind = TALLY_LCE_LINK_DOWN;
+	} else if (c->pending & PENDING_UP) {
+		c->pending &= ~PENDING_UP;
+		ev->kind = TALLY_LCE_LINK_UP;
+	} else {
+		c->pending &= ~PENDING_LOST;
+		ev->kind = TALLY_LCE_LEASE_LOST;
+	}
+}
+
+static struct tally_lock_req *lock_take_first(struct tally_lock_client *c)
+{
+	struct tally_lock_req *req;
+
+	req = list_first_entry_or_null(&c->queue, struct tally_lock_req, list);
+	if (req)
+		list_del_init(&req->list);
+	return req;
+}
+
+/* The user inside left: the next of ours follows unless others wait. */
+static void lock_event_unlock(struct tally_lock_client *c,
+			      struct tally_lc_event *ev)
+{
+	c->unlock = false;
+	ev->kind = TALLY_LCE_UNLOCK;
+	if (c->recalled || !lock_lease_valid(c))
+		return;
+	c->wanted = lock_take_first(c);
+	if (!c->wanted)
+		return;
+	ev->kind = TALLY_LCE_NEXT;
+	ev->try = c->wanted->try;
+}
+
+/* Under c->lock: what has happened, the oldest first as far as it matters. */
+static bool lock_next_event(struct tally_lock_client *c,
+			    struct tally_lc_event *ev)
+{
+	memset(ev, 0, sizeof(*ev));
+	if (c->op_done) {
+		lock_event_op(c, ev);
+	} else if (!list_empty(&c->inbox)) {
+		lock_event_msg(c, ev);
+	} else if (c->pending) {
+		lock_event_pending(c, ev);
+	} else if (c->cancel && c->wanted) {
+		c->cancel = false;
+		ev->kind = TALLY_LCE_CANCEL;
+	} else if (c->unlock) {
+		lock_event_unlock(c, ev);
+	} else if (!c->wanted && !c->inside && !list_empty(&c->queue)) {
+		c->wanted = lock_take_first(c);
+		ev->kind = TALLY_LCE_WANT;
+		ev->try = c->wanted->try;
+	} else {
+		c->cancel = false;
+		return false;
+	}
+	return true;
+}
+
+/* Without c->lock: done() may come at once. */
+static void lock_submit(struct tally_lock_client *c)
+{
+	struct tally_conn *conn = NULL;
+	unsigned long flags;
+	u64 addr;
+	u32 rkey;
+
+	if (!tally_handle_try_enter(c->handle)) {
+		conn = tally_handle_conn(c->handle, &addr, &rkey);
+		if (!conn)
+			tally_handle_leave(c->handle);
+	}
+	if (!conn) {
+		spin_lock_irqsave(&c->lock, flags);
+		c->op.status = -ENOTCONN;
+		c->op_done = true;
+		spin_unlock_irqrestore(&c->lock, flags);
+		return;
+	}
+	c->op.rkey = rkey;
+	c->op.addr = c->kind == TALLY_LC_OP_TOKEN ? addr + 8 : addr;
+	c->op.addr2 = addr + 8;
+	tally_op_submit(conn, &c->op);
+	tally_conn_put(conn);
+}
+
+/* Under c->lock: is nothing of us left that the handle must be kept for? */
+static bool lock_unpin(struct tally_lock_client *c)
+{
+	bool unpin = c->pinned && tally_lc_idle(&c->lc) && !c->inside &&
+		     !c->wanted && list_empty(&c->queue) &&
+		     (lock_is_ours(c) || c->lc.st == TALLY_LC_DEAD);
+
+	if (unpin)
+		c->pinned = false;
+	return unpin;
+}
+
+/* Any context, without c->lock; the caller keeps the handle. */
+static void lock_run(struct tally_lock_client *c)
+{
+	struct tally_lc_actions out;
+	struct tally_lc_event ev;
+	unsigned long flags;
+	bool post, unpin;
+
+	spin_lock_irqsave(&c->lock, flags);
+	if (c->running) {
+		spin_unlock_irqrestore(&c->lock, flags);
+		return;
+	}
+	c->running = true;
+	while (lock_next_event(c, &ev)) {
+		tally_lc_step(&c->lc, &ev, &out);
+		post = lock_act(c, &out);
+		if (!post)
+			continue;
+		spin_unlock_irqrestore(&c->lock, flags);
+		lock_submit(c);
+		spin_lock_irqsave(&c->lock, flags);
+	}
+	c->running = false;
+	unpin = lock_unpin(c);
+	wake_up_all(&c->idle);
+	spin_unlock_irqrestore(&c->lock, flags);
+	if (unpin)
+		tally_handle_put(c->handle);
+}
+
+static void lock_op_done(struct tally_op *op)
+{
+	struct tally_lock_client *c = container_of(op, struct tally_lock_client,
+						   op);
+	struct tally_handle *handle = tally_handle_get(c->handle);
+	unsigned long flags;
+
+	if (op->status == -EREMOTEIO)
+		tally_handle_doubt(handle);
+	spin_lock_irqsave(&c->lock, flags);
+	c->op_done = true;
+	spin_unlock_irqrestore(&c->lock, flags);
+	tally_handle_leave(handle);
+	lock_run(c);
+	tally_handle_put(handle);
+}
+
+static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&c->lock, flags);
+	taken = !(c->pending & what);
+	spin_unlock_irqrestore(&c->lock, flags);
+	return taken;
+}
+
+/* Note it and see it taken; whoever runs does so without sleeping. */
+static void lock_signal(struct tally_lock_client *c, u8 what)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	c->pending |= what;
+	spin_unlock_irqrestore(&c->lock, flags);
+	lock_run(c);
+	wait_event(c->idle, lock_pending_taken(c, what));
+}
+
+static bool lock_out_next(struct tally_lock_client *c, struct tally_lmsg *msg)
+{
+	unsigned long flags;
+	bool any;
+
+	spin_lock_irqsave(&c->lock, flags);
+	any = c->out_head != c->out_tail;
+	if (any)
+		*msg = c->outbox[c->out_head++ % LOCK_OUTBOX];
+	spin_unlock_irqrestore(&c->lock, flags);
+	return any;
+}
+
+static struct tally_session *lock_session(struct tally_lock_client *c)
+{
+	struct tally_session *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	s = c->session ? tally_session_get(c->session) : NULL;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return s;
+}
+
+static void lock_send_remote(struct tally_handle *handle,
+			     struct tally_session *s,
+			     const struct tally_lmsg *msg)
+{
+	struct tally_msg_lock body;
+
+	tally_lock_encode(&body, handle->view->remote_id, handle->id,
+			  handle->generation, msg);
+	trace_tally_lock_message(true, handle->view->remote_id, handle->id,
+				 msg->type, msg->gen);
+	tally_stat_inc(&handle->view->node->stats, TALLY_STAT_LOCK_MSG);
+	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
+}
+
+static void lock_send(struct work_struct *work)
+{
+	struct tally_lock_client *c = container_of(work,
+						   struct tally_lock_client,
+						   send);
+	struct tally_handle *handle = c->handle;
+	struct tally_session *s = lock_session(c);
+	struct tally_lmsg msg;
+
+	while (lock_out_next(c, &msg)) {
+		if (lock_is_ours(c))
+			tally_lock_home_local(handle->object, &msg);
+		else if (s)
+			lock_send_remote(handle, s, &msg);
+	}
+	if (READ_ONCE(c->violation)) {
+		WRITE_ONCE(c->violation, false);
+		if (s)
+			tally_session_violation(s, "lock protocol");
+	}
+	if (s)
+		tally_session_put(s);
+	tally_handle_put(handle);
+}
+
+/*
+ * The loopback conn broke under one of our own operations. To the table that
+ * is a broken link; when there is a new one, the word says what was done.
+ */
+static void lock_retry(struct work_struct *work)
+{
+	struct tally_lock_client *c = container_of(work,
+						   struct tally_lock_client,
+						   retry.work);
+	struct tally_handle *handle = c->handle;
+	struct tally_conn *loop = tally_arena_loop(handle->object->arena);
+
+	if (loop && tally_conn_is_up(loop)) {
+		tally_lock_home_local_reset(handle->object, false);
+		lock_signal(c, PENDING_DOWN);
+		lock_signal(c, PENDING_UP);
+		flush_work(&c->send);
+		tally_lock_home_local_reset(handle->object, true);
+	} else if (tally_handle_alive(handle)) {
+		lock_queue_retry(c);
+	}
+	if (loop)
+		tally_conn_put(loop);
+	tally_handle_put(handle);
+}
+
+/**
+ * tally_lock_client_create - make the client side of a lock
+ * @handle: its handle
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_lock_client_create(struct tally_handle *handle)
+{
+	struct tally_lock_client *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return -ENOMEM;
+	if (handle->object && tally_lock_home_attach(handle->object, handle)) {
+		kfree(c);
+		return -ENOMEM;
+	}
+	c->handle = handle;
+	spin_lock_init(&c->lock);
+	INIT_LIST_HEAD(&c->queue);
+	INIT_LIST_HEAD(&c->inbox);
+	INIT_WORK(&c->send, lock_send);
+	INIT_DELAYED_WORK(&c->retry, lock_retry);
+	init_waitqueue_head(&c->idle);
+	c->op.done = lock_op_done;
+	c->op.stats = &handle->view->node->stats;
+	c->lc.st = TALLY_LC_DEAD;	/* until it is bound */
+	c->lc.err = -ENOTCONN;
+	handle->lock = c;
+	return 0;
+}
+
+/**
+ * tally_lock_client_destroy - the last reference of the handle is gone
+ * @handle: its handle
+ */
+void tally_lock_client_destroy(struct tally_handle *handle)
+{
+	struct tally_lock_client *c = handle->lock;
+	struct lock_in *in, *next;
+
+	if (handle->object)
+		tally_lock_home_detach(handle->object, handle);
+	list_for_each_entry_safe(in, next, &c->inbox, list)
+		kfree(in);
+	if (c->session)
+		tally_session_put(c->session);
+	kfree(c);
+	handle->lock = NULL;
+}
+
+/**
+ * tally_lock_client_error - the lock cannot be used (any more)
+ * @handle: its handle
+ * @err: what its users get
+ *
+ * Context: process. On return every user has been told.
+ */
+void tally_lock_client_error(struct tally_handle *handle, int err)
+{
+	struct tally_lock_client *c = handle->lock;
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	c->error = err;
+	spin_unlock_irqrestore(&c->lock, flags);
+	lock_signal(c, PENDING_LOST);
+}
+
+/* Inside the handle: let the table stand in the session there is now. */
+static int lock_bind(struct tally_lock_client *c)
+{
+	struct tally_view *view = c->handle->view;
+	struct tally_session *s = NULL, *old = NULL;
+	u16 slot = TALLY_SLOT_HOME;
+	unsigned long flags;
+	bool word;
+
+	if (view->access != TALLY_ACCESS_RW)
+		return -EACCES;
+	if (!lock_is_ours(c)) {
+		s = tally_view_session(view);
+		if (!s)
+			return -ENOTCONN;
+		slot = s->my_slot;
+	}
+	word = (view->reach == TALLY_REACH_LANE ||
+		view->reach == TALLY_REACH_LOOP) &&
+	       slot <= TALLY_LW_BIT_SLOT_MAX;
+	spin_lock_irqsave(&c->lock, flags);
+	if (c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
+	    (s ? c->session != s : !c->error)) {
+		tally_lc_init(&c->lc, slot, word,
+			      !s || tally_session_is_live(s));
+		c->error = 0;
+		old = c->session;
+		c->session = s;
+		s = NULL;
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+	if (old)
+		tally_session_put(old);
+	if (s)
+		tally_session_put(s);
+	return 0;
+}
+
+/**
+ * tally_lock_req_init - prepare a request
+ * @req: owned by the caller
+ * @handle: the lock; the caller keeps a reference while it uses @req
+ */
+void tally_lock_req_init(struct tally_lock_req *req,
+			 struct tally_handle *handle)
+{
+	memset(req, 0, sizeof(*req));
+	INIT_LIST_HEAD(&req->list);
+	init_completion(&req->wake);
+	req->handle = handle;
+}
+
+static int lock_enqueue(struct tally_lock_req *req, bool try)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+
+	req->pid = task_tgid_nr(current);
+	get_task_comm(req->comm, current);
+	req->try = try;
+	spin_lock_irqsave(&c->lock, flags);
+	if (req->state == TALLY_LOCK_REQ_HELD ||
+	    req->state == TALLY_LOCK_REQ_WAITING) {
+		spin_unlock_irqrestore(&c->lock, flags);
+		return -EDEADLK;
+	}
+	if (!c->pinned) {
+		c->pinned = true;
+		tally_handle_get(req->handle);
+	}
+	req->status = 0;
+	req->state = TALLY_LOCK_REQ_WAITING;
+	reinit_completion(&req->wake);
+	if (try && (c->inside || c->wanted || !list_empty(&c->queue)))
+		lock_req_end(req, -EWOULDBLOCK);
+	else
+		list_add_tail(&req->list, &c->queue);
+	spin_unlock_irqrestore(&c->lock, flags);
+	lock_run(c);
+	return 0;
+}
+
+static int lock_result(struct tally_lock_req *req)
+{
+	return req->state == TALLY_LOCK_REQ_HELD ? 0 : req->status;
+}
+
+/* The caller does not wait any longer; the answer may have come just now. */
+static int lock_give_up(struct tally_lock_req *req, int why)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	if (!list_empty(&req->list)) {
+		list_del_init(&req->list);
+		lock_req_end(req, why);
+	} else if (c->wanted == req) {
+		req->status = why;
+		c->cancel = true;
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+	lock_run(c);
+	wait_for_completion(&req->wake);
+	if (why == -EINTR && req->state == TALLY_LOCK_REQ_HELD) {
+		tally_lock_release(req);
+		return -EINTR;
+	}
+	return lock_result(req);
+}
+
+/**
+ * tally_lock_acquire - get the lock
+ * @req: request, prepared with tally_lock_req_init() or released
+ * @try: do not wait for anybody
+ * @timeout: jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process; sleeps, killable.
+ * Return: 0 with @req->token; -EWOULDBLOCK (@try), -ETIMEDOUT, -EINTR,
+ * -EDEADLK (@req has or awaits it), -EACCES, -EIDRM, -ESTALE, -ENOTCONN,
+ * -ESHUTDOWN: not acquired.
+ */
+int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
+{
+	struct tally_handle *handle = req->handle;
+	long left;
+	int err;
+
+	err = tally_handle_enter(handle, timeout);
+	if (err)
+		return err;
+	err = lock_bind(handle->lock);
+	if (!err)
+		err = lock_enqueue(req, try);
+	tally_handle_leave(handle);
+	if (err)
+		return err;
+	left = wait_for_completion_killable_timeout(&req->wake, timeout);
+	if (left > 0)
+		return lock_result(req);
+	return lock_give_up(req, left ? -EINTR : -ETIMEDOUT);
+}
+
+/**
+ * tally_lock_release - give the lock back
+ * @req: request that acquired it
+ *
+ * Context: any but hard interrupts; does not wait.
+ * Return: 0; -ESTALE: it had been lost; -EINVAL: it is not held.
+ */
+int tally_lock_release(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&c->lock, flags);
+	if (req->state == TALLY_LOCK_REQ_HELD) {
+		if (!lock_lease_valid(c))
+			err = -ESTALE;
+		c->inside = NULL;
+		c->unlock = true;
+	} else {
+		err = req->state == TALLY_LOCK_REQ_LOST ? -ESTALE : -EINVAL;
+	}
+	if (req->state != TALLY_LOCK_REQ_WAITING)
+		req->state = TALLY_LOCK_REQ_IDLE;
+	spin_unlock_irqrestore(&c->lock, flags);
+	lock_run(c);
+	return err;
+}
+
+/**
+ * tally_lock_held - may its holder act on it now?
+ * @req: request that acquired it
+ *
+ * Return: true while it is held and the lease is valid.
+ */
+bool tally_lock_held(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+	bool held;
+
+	spin_lock_irqsave(&c->lock, flags);
+	held = req->state == TALLY_LOCK_REQ_HELD && lock_lease_valid(c);
+	spin_unlock_irqrestore(&c->lock, flags);
+	return held;
+}
+
+/**
+ * tally_lock_lease_left - how long the tenure is safe without its home
+ * @req: request that acquired it
+ *
+ * Return: milliseconds; U64_MAX at the home itself; 0 when it is not held.
+ */
+u64 tally_lock_lease_left(struct tally_lock_req *req)
+{
+	struct tally_session *s;
+	u64 left = U64_MAX;
+
+	if (!tally_lock_held(req))
+		return 0;
+	s = lock_session(req->handle->lock);
+	if (!s)
+		return left;
+	left = tally_session_lease_left(s);
+	tally_session_put(s);
+	return left;
+}
+
+/**
+ * tally_lock_client_message - the home says something
+ * @handle: the lock
+ * @msg: what
+ *
+ * Context: process.
+ */
+void tally_lock_client_message(struct tally_handle *handle,
+			       const struct tally_lmsg *msg)
+{
+	struct tally_lock_client *c = handle->lock;
+	struct lock_in *in = kmalloc(sizeof(*in), GFP_KERNEL | __GFP_NOFAIL);
+	unsigned long flags;
+
+	trace_tally_lock_message(false, handle->view->remote_id, handle->id,
+				 msg->type, msg->gen);
+	in->msg = *msg;
+	spin_lock_irqsave(&c->lock, flags);
+	list_add_tail(&in->list, &c->inbox);
+	spin_unlock_irqrestore(&c->lock, flags);
+	lock_run(c);
+}
+
+static bool lock_in_session(struct tally_lock_client *c,
+			    struct tally_session *s, bool down)
+{
+	unsigned long flags;
+	bool in;
+
+	spin_lock_irqsave(&c->lock, flags);
+	in = c->session == s && !(down && c->lc.up);
+	spin_unlock_irqrestore(&c->lock, flags);
+	return in;
+}
+
+static void lock_link_up(struct tally_handle *handle, void *ctx)
+{
+	struct tally_lock_client *c = handle->lock;
+
+	/* One that was made during this walk is up already. */
+	if (!lock_in_session(c, ctx, true))
+		return;
+	lock_signal(c, PENDING_UP);
+	flush_work(&c->send);
+}
+
+static void lock_link_down(struct tally_handle *handle, void *ctx)
+{
+	if (lock_in_session(handle->lock, ctx, false))
+		lock_signal(handle->lock, PENDING_DOWN);
+}
+
+static void lock_session_lost(struct tally_handle *handle, void *ctx)
+{
+	if (lock_in_session(handle->lock, ctx, false))
+		lock_signal(handle->lock, PENDING_LOST);
+}
+
+/**
+ * tally_locks_session_live - the link to a home is up
+ * @s: session with it
+ * @resumed: it was up before: say what we have
+ */
+void tally_locks_session_live(struct tally_session *s, bool resumed)
+{
+	if (!resumed)
+		return;
+	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_up, s);
+	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0, NULL, 0);
+}
+
+/**
+ * tally_locks_session_down - the link broke; its QPs are destroyed
+ * @s: the session
+ */
+void tally_locks_session_down(struct tally_session *s)
+{
+	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_down, s);
+	tally_lock_homes_down(s);
+}
+
+/**
+ * tally_locks_session_lost - the session is over: whoever holds must know
+ * @s: the session
+ */
+void tally_locks_session_lost(struct tally_session *s)
+{
+	tally_views_each(s, TALLY_TYPE_LOCK, lock_session_lost, s);
+}
+
+/**
+ * tally_locks_session_leave - we are about to say goodbye
+ * @s: the session
+ */
+void tally_locks_session_leave(struct tally_session *s)
+{
+	tally_locks_session_lost(s);
+}
+
+/**
+ * tally_locks_session_over - the session is fenced
+ * @s: the session
+ */
+void tally_locks_session_over(struct tally_session *s)
+{
+	tally_locks_session_lost(s);
+	tally_lock_homes_over(s);
+}
+
+/**
+ * tally_locks_message - a lock message came
+ * @s: from whom
+ * @type: TALLY_MSG_LOCK or TALLY_MSG_RESYNC
+ * @body: its body
+ * @len: length of the body
+ *
+ * Return: 0; -EPROTO when the peer broke the protocol; -ENOMEM.
+ */
+int tally_locks_message(struct tally_session *s, u16 type, const void *body,
+			u32 len)
+{
+	const struct tally_msg_lock *lock = body;
+	struct tally_handle *handle;
+	struct tally_object *object;
+	struct tally_lmsg msg;
+	u32 arena, id, gen;
+	int err = 0;
+
+	if (type == TALLY_MSG_RESYNC) {
+		if (len)
+			return -EPROTO;
+		tally_lock_homes_resync_end(s);
+		return 0;
+	}
+	if (tally_lock_decode(lock, len, &arena, &id, &gen, &msg))
+		return -EPROTO;
+	if (msg.type < TALLY_LM_GRANT) {
+		object = tally_object_by_id(s->node, arena, id, gen);
+		if (!object)
+			return 0;	/* deleted meanwhile */
+		err = tally_lock_home_message(s, object, &msg);
+		tally_object_put(object);
+		return err;
+	}
+	handle = tally_views_by_id(s, arena, id, gen);
+	if (!handle)
+		return 0;
+	if (handle->type == TALLY_TYPE_LOCK)
+		tally_lock_client_message(handle, &msg);
+	else
+		err = -EPROTO;
+	tally_handle_put(handle);
+	return err;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions: made of pages, registered by a QP, known by (key, address). */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "conn.h"
+#include "dev.h"
+#include "mr.h"
+#include "op.h"
+
+/* How long a device may take to register. */
+#define TALLY_MR_TIMEOUT	(2 * HZ)
+
+static int tally_mr_map(struct tally_mr *mr, struct page **pages, u32 n)
+{
+	struct ib_device *ibdev = mr->dev->ibdev;
+	int err;
+
+	err = sg_alloc_table_from_pages(&mr->sg, pages, n, 0,
+					(unsigned long)n << PAGE_SHIFT,
+					GFP_KERNEL);
+	if (err)
+		return err;
+	mr->mapped = ib_dma_map_sg(ibdev, mr->sg.sgl, mr->sg.orig_nents,
+				   DMA_BIDIRECTIONAL);
+	if (!mr->mapped) {
+		sg_free_table(&mr->sg);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void tally_mr_unmap(struct tally_mr *mr)
+{
+	ib_dma_unmap_sg(mr->dev->ibdev, mr->sg.sgl, mr->sg.orig_nents,
+			DMA_BIDIRECTIONAL);
+	sg_free_table(&mr->sg);
+}
+
+/*
+ * The address may be any with the same offset in the page; what the mapping
+ * proposes can be the kernel's own. Far below 2^64, where some devices get
+ * their range checks wrong.
+ */
+static void tally_mr_set_addr(struct tally_mr *mr)
+{
+	u64 page = get_random_u32() | 1;
+
+	mr->mr->iova = page << PAGE_SHIFT | (mr->mr->iova & ~PAGE_MASK);
+	mr->addr = mr->mr->iova;
+}
+
+static int tally_mr_alloc(struct tally_mr *mr, struct ib_pd *pd, u32 n)
+{
+	struct ib_mr *ibmr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, n);
+	int mapped;
+
+	if (IS_ERR(ibmr))
+		return PTR_ERR(ibmr);
+	mapped = ib_map_mr_sg(ibmr, mr->sg.sgl, mr->mapped, NULL, PAGE_SIZE);
+	if (mapped != mr->mapped) {
+		ib_dereg_mr(ibmr);
+		return mapped < 0 ? mapped : -EINVAL;
+	}
+	ib_update_fast_reg_key(ibmr, ib_inc_rkey(ibmr->rkey));
+	mr->mr = ibmr;
+	tally_mr_set_addr(mr);
+	return 0;
+}
+
+static void tally_mr_reg_done(struct tally_op *op)
+{
+	complete(&container_of(op, struct tally_call, op)->finished);
+}
+
+/*
+ * The work request points to the MR, so this does not return before the one
+ * has completed: a device that does not do it in time loses the conn.
+ */
+static int tally_mr_register(struct tally_conn *conn, struct tally_mr *mr,
+			     int access)
+{
+	struct tally_call *call = tally_call_alloc();
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->op.type = TALLY_OP_REG;
+	call->op.mr = mr->mr;
+	call->op.access = access | IB_ACCESS_LOCAL_WRITE;
+	call->op.done = tally_mr_reg_done;
+	tally_op_submit(conn, &call->op);
+	err = -ETIMEDOUT;
+	if (!wait_for_completion_timeout(&call->finished, TALLY_MR_TIMEOUT)) {
+		if (tally_op_cancel(&call->op))
+			goto out;
+		tally_conn_fail(conn, -ETIMEDOUT);
+		wait_for_completion(&call->finished);
+	}
+	err = call->op.status;
+out:
+	tally_call_put(call);
+	return err;
+}
+
+/**
+ * tally_mr_create - register memory
+ * @conn: conn that is UP; its PD is the memory's
+ * @pages: pages, which must stay until tally_mr_destroy()
+ * @n: their number, at most dev->max_mr_pages
+ * @access: IB_ACCESS_*
+ *
+ * The memory stays registered when @conn is closed.
+ *
+ * Context: process; sleeps until the device has done it, at most 2 s and
+ * what closing @conn takes.
+ * Return: the region, or an ERR_PTR().
+ */
+struct tally_mr *tally_mr_create(struct tally_conn *conn, struct page **pages,
+				 u32 n, int access)
+{
+	struct tally_dev *dev = tally_conn_dev(conn);
+	struct tally_mr *mr;
+	int err = -EINVAL;
+
+	if (!dev)
+		return ERR_PTR(-ENOTCONN);
+	if (!n || n > dev->max_mr_pages)
+		goto err_put;
+	err = -ENOMEM;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		goto err_put;
+	mr->dev = dev;
+	mr->len = n << PAGE_SHIFT;
+	err = tally_mr_map(mr, pages, n);
+	if (err)
+		goto err_free;
+	err = tally_mr_alloc(mr, conn->pd, n);
+	if (err)
+		goto err_unmap;
+	err = tally_mr_register(conn, mr, access);
+	if (err)
+		goto err_dereg;
+	return mr;
+
+err_dereg:
+	ib_dereg_mr(mr->mr);
+err_unmap:
+	tally_mr_unmap(mr);
+err_free:
+	kfree(mr);
+err_put:
+	tally_dev_put(dev);
+	return ERR_PTR(err);
+}
+
+/**
+ * tally_mr_destroy - take memory away from every peer
+ * @mr: region, or NULL
+ *
+ * Context: process; sleeps.
+ */
+void tally_mr_destroy(struct tally_mr *mr)
+{
+	if (!mr)
+		return;
+	ib_dereg_mr(mr->mr);
+	tally_mr_unmap(mr);
+	tally_dev_put(mr->dev);
+	kfree(mr);
+}

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations: posting, the queue of what does not fit, and completions.
+ *
+ * Everything is decided under conn->lock. As nothing is posted unless the
+ * conn is UP, and the drain begins after it ceased to be, nothing is ever
+ * posted behind the drain. Send queue entries are counted by work request: an
+ * op gives all of its own back with its last completion, the only one that is
+ * asked for. Done() is called with no lock held.
+ */
+#include <linux/bitmap.h>
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+#include "compat.h"
+#include "conn.h"
+#include "dev.h"
+#include "op.h"
+#include "stats.h"
+
+/* An atomic's result words: one, or two for a chain. */
+#define TALLY_OP_WORDS	2
+#define TALLY_OP_SLOT	(TALLY_OP_WORDS * sizeof(u64))
+
+static_assert(TALLY_OP_DEPTH * TALLY_OP_SLOT <= PAGE_SIZE);
+
+/**
+ * struct tally_ops_table - operations of one conn
+ * @page: result words, a slot per op
+ * @dma: its address for the device
+ * @slots: slots in use
+ * @credits: free entries of the send queue
+ * @pending: not posted yet, in order
+ * @posted: on the wire
+ */
+struct tally_ops_table {
+	struct page *page;
+	u64 dma;
+	DECLARE_BITMAP(slots, TALLY_OP_DEPTH);
+	int credits;
+	struct list_head pending;
+	struct list_head posted;
+};
+
+/* The work requests of one op, while they are posted. */
+struct tally_op_wrs {
+	union {
+		struct ib_send_wr send;
+		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
+		struct ib_reg_wr reg;
+	} wr[TALLY_OP_WORDS];
+	struct ib_sge sge[TALLY_OP_WORDS];
+};
+
+static int tally_op_num_wrs(const struct tally_op *op)
+{
+	return op->type == TALLY_OP_CAS_FAA || op->type == TALLY_OP_FAA_FAA ?
+	       2 : 1;
+}
+
+/* They come first in the enum. */
+static bool tally_op_is_atomic(const struct tally_op *op)
+{
+	return op->type <= TALLY_OP_FAA_FAA;
+}
+
+static bool tally_op_valid(const struct tally_op *op)
+{
+	if (!tally_op_is_atomic(op))
+		return true;
+	if (tally_op_num_wrs(op) == 2 && !IS_ALIGNED(op->addr2, sizeof(u64)))
+		return false;
+	return IS_ALIGNED(op->addr, sizeof(u64));
+}
+
+static struct tally_stats *tally_op_stats(const struct tally_op *op,
+					  const struct tally_conn *conn)
+{
+	return op->stats ?: conn->stats;
+}
+
+static u64 tally_op_bytes(const struct tally_op *op)
+{
+	u64 bytes = 0;
+	int i;
+
+	for (i = 0; i < op->num_sge; i++)
+		bytes += op->sge[i].length;
+	return bytes;
+}
+
+static void tally_op_count_posted(const struct tally_op *op,
+				  struct tally_stats *stats)
+{
+	switch (op->type) {
+	case TALLY_OP_FAA:
+		tally_stat_inc(stats, TALLY_STAT_POST_FAA);
+		break;
+	case TALLY_OP_CAS:
+		tally_stat_inc(stats, TALLY_STAT_POST_CAS);
+		break;
+	case TALLY_OP_CAS_FAA:
+		tally_stat_inc(stats, TALLY_STAT_POST_CAS);
+		tally_stat_inc(stats, TALLY_STAT_POST_FAA);
+		break;
+	case TALLY_OP_FAA_FAA:
+		tally_stat_add(stats, TALLY_STAT_POST_FAA, 2);
+		break;
+	case TALLY_OP_READ:
+		tally_stat_inc(stats, TALLY_STAT_POST_READ);
+		break;
+	case TALLY_OP_WRITE:
+		tally_stat_inc(stats, TALLY_STAT_POST_WRITE);
+		break;
+	case TALLY_OP_REG:
+		tally_stat_inc(stats, TALLY_STAT_POST_REG);
+		break;
+	}
+}
+
+static void tally_op_count_done(const struct tally_op *op,
+				struct tally_stats *stats)
+{
+	if (op->status == -EREMOTEIO) {
+		if (!op->counted)
+			tally_stat_inc(stats, TALLY_STAT_UNKNOWN);
+	} else if (op->status) {
+		tally_stat_inc(stats, TALLY_STAT_OP_ERROR);
+	} else if (op->type == TALLY_OP_READ) {
+		tally_stat_add(stats, TALLY_STAT_BYTES_READ,
+			       tally_op_bytes(op));
+	} else if (op->type == TALLY_OP_WRITE) {
+		tally_stat_add(stats, TALLY_STAT_BYTES_WRITTEN,
+			       tally_op_bytes(op));
+	}
+}
+
+static void tally_op_finish(struct tally_op *op, struct tally_stats *stats)
+{
+	tally_op_count_done(op, op->stats ?: stats);
+	op->done(op);
+}
+
+static void tally_ops_finish(struct list_head *ops, struct tally_stats *stats)
+{
+	struct tally_op *op, *next;
+
+	/* done() may submit the op again, and so move it to another list. */
+	list_for_each_entry_safe(op, next, ops, list) {
+		list_del_init(&op->list);
+		tally_op_finish(op, stats);
+	}
+}
+
+/* Only the op whose own completion says so was refused by the target. */
+static int tally_op_wc_status(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_SUCCESS:
+		return 0;
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+		return -EACCES;
+	default:
+		return -EREMOTEIO;
+	}
+}
+
+/* The op leaves the send queue, and is its caller's again. Lock held. */
+static void tally_op_retire(struct tally_ops_table *table, struct tally_op *op)
+{
+	list_del_init(&op->list);
+	op->posted = false;
+	op->conn = NULL;
+	table->credits += tally_op_num_wrs(op);
+	if (tally_op_is_atomic(op))
+		__clear_bit(op->slot, table->slots);
+}
+
+static void tally_op_take_results(struct tally_conn *conn, struct tally_op *op)
+{
+	struct tally_ops_table *table = conn->ops_table;
+	unsigned long offset = op->slot * TALLY_OP_SLOT;
+	const u64 *words = page_address(table->page) + offset;
+
+	ib_dma_sync_single_for_cpu(conn->dev->ibdev, table->dma + offset,
+				   TALLY_OP_SLOT, DMA_FROM_DEVICE);
+	op->old = READ_ONCE(words[0]);
+	op->old2 = READ_ONCE(words[1]);
+	ib_dma_sync_single_for_device(conn->dev->ibdev, table->dma + offset,
+				      TALLY_OP_SLOT, DMA_FROM_DEVICE);
+}
+
+/* A failure of the first of two. The second is flushed and ends the op. */
+static void tally_op_first_completed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op,
+					   first_cqe);
+	struct tally_conn *conn = cq->cq_context;
+	unsigned long flags;
+
+	if (wc->status == IB_WC_SUCCESS)
+		return;
+	spin_lock_irqsave(&conn->lock, flags);
+	if (!op->status)
+		op->status = tally_op_wc_status(wc->status);
+	tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+	spin_unlock_irqrestore(&conn->lock, flags);
+}
+
+/* The first of two was done when the second is refused: not "nothing". */
+static int tally_op_last_status(const struct tally_op *op,
+				enum ib_wc_status status)
+{
+	int err = tally_op_wc_status(status);
+
+	return err && tally_op_num_wrs(op) == 2 ? -EREMOTEIO : err;
+}
+
+static u32 tally_op_build_atomics(struct tally_conn *conn, struct tally_op *op,
+				  struct tally_op_wrs *wrs)
+{
+	bool cas = op->type == TALLY_OP_CAS || op->type == TALLY_OP_CAS_FAA;
+	u64 dma = conn->ops_table->dma + op->slot * TALLY_OP_SLOT;
+	int i, n = tally_op_num_wrs(op);
+
+	for (i = 0; i < n; i++) {
+		struct ib_atomic_wr *wr = &wrs->wr[i].atomic;
+
+		wrs->sge[i].addr = dma + i * sizeof(u64);
+		wrs->sge[i].length = sizeof(u64);
+		wrs->sge[i].lkey = conn->pd->local_dma_lkey;
+		wr->wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
+		wr->wr.sg_list = &wrs->sge[i];
+		wr->wr.num_sge = 1;
+		wr->remote_addr = i ? op->addr2 : op->addr;
+		wr->compare_add = i ? op->value2 : op->value;
+		wr->rkey = op->rkey;
+	}
+	if (cas) {
+		wrs->wr[0].atomic.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP;
+		wrs->wr[0].atomic.compare_add = op->compare;
+		wrs->wr[0].atomic.swap = op->value;
+	}
+	return n;
+}
+
+static void tally_op_build_rdma(struct tally_op *op, struct ib_rdma_wr *wr)
+{
+	wr->wr.opcode = op->type == TALLY_OP_READ ? IB_WR_RDMA_READ :
+						    IB_WR_RDMA_WRITE;
+	wr->wr.sg_list = op->sge;
+	wr->wr.num_sge = op->num_sge;
+	wr->remote_addr = op->addr;
+	wr->rkey = op->rkey;
+}
+
+static void tally_op_build_reg(struct tally_op *op, struct ib_reg_wr *wr)
+{
+	wr->wr.opcode = IB_WR_REG_MR;
+	wr->mr = op->mr;
+	wr->key = op->mr->rkey;
+	wr->access = op->access;
+}
+
+/* Only the last one is signalled; the first completes if it fails. */
+static void tally_op_build(struct tally_conn *conn, struct tally_op *op,
+			   struct tally_op_wrs *wrs)
+{
+	int last = 0;
+
+	memset(wrs, 0, sizeof(*wrs));
+	if (op->type == TALLY_OP_REG)
+		tally_op_build_reg(op, &wrs->wr[0].reg);
+	else if (!tally_op_is_atomic(op))
+		tally_op_build_rdma(op, &wrs->wr[0].rdma);
+	else
+		last = tally_op_build_atomics(conn, op, wrs) - 1;
+	op->first_cqe.done = tally_op_first_completed;
+	if (last) {
+		wrs->wr[0].send.wr_cqe = &op->first_cqe;
+		wrs->wr[0].send.next = &wrs->wr[last].send;
+	}
+	wrs->wr[last].send.wr_cqe = &op->cqe;
+	wrs->wr[last].send.send_flags = IB_SEND_SIGNALED;
+}
+
+/* What a refusal at posting means for the op, and for the conn. */
+static int tally_op_post_error(struct tally_conn *conn, int err)
+{
+	if (err == -EINVAL)
+		return -EINVAL;
+	if (err == -EOPNOTSUPP)
+		return -EOPNOTSUPP;
+	tally_conn_fail_locked(conn, err);
+	return -ENOTCONN;
+}
+
+/* Lock held, conn UP, and there are credits for it. */
+static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
+{
+	struct tally_ops_table *table = conn->ops_table;
+	const struct ib_send_wr *bad = NULL;
+	struct tally_op_wrs wrs;
+	int err;
+
+	if (tally_op_is_atomic(op))
+		op->slot = find_first_zero_bit(table->slots, TALLY_OP_DEPTH);
+	tally_op_build(conn, op, &wrs);
+	err = ib_post_send(conn->qp, &wrs.wr[0].send, &bad);
+	if (err && bad == &wrs.wr[1].send) {
+		/* Half of it is on the wire, and only the end of the QP ends it. */
+		op->status = -EREMOTEIO;
+		tally_conn_fail_locked(conn, err);
+	} else if (err) {
+		return tally_op_post_error(conn, err);
+	}
+	if (tally_op_is_atomic(op))
+		__set_bit(op->slot, table->slots);
+	table->credits -= tally_op_num_wrs(op);
+	op->posted = true;
+	list_add_tail(&op->list, &table->posted);
+	tally_op_count_posted(op, tally_op_stats(op, conn));
+	return 0;
+}
+
+/* Post what fits, in order; what cannot be posted goes to @refused. */
+static void tally_ops_pump(struct tally_conn *conn, struct list_head *refused)
+{
+	struct tally_ops_table *table = conn->ops_table;
+	struct tally_op *op, *next;
+
+	list_for_each_entry_safe(op, next, &table->pending, list) {
+		if (conn->state != TALLY_CONN_UP ||
+		    table->credits < tally_op_num_wrs(op))
+			break;
+		list_del_init(&op->list);
+		op->status = tally_op_post(conn, op) ?: op->status;
+		if (op->posted)
+			continue;
+		op->conn = NULL;
+		list_add_tail(&op->list, refused);
+	}
+}
+
+static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op, cqe);
+	struct tally_conn *conn = cq->cq_context;
+	struct tally_stats *stats = conn->stats;
+	LIST_HEAD(refused);
+	unsigned long flags;
+	bool begun;
+
+	begun = tally_compat_post_begin(conn->posts_in_bh);
+	spin_lock_irqsave(&conn->lock, flags);
+	if (wc->status != IB_WC_SUCCESS)
+		tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+	if (!op->status)
+		op->status = tally_op_last_status(op, wc->status);
+	if (!op->status && tally_op_is_atomic(op))
+		tally_op_take_results(conn, op);
+	tally_op_retire(conn->ops_table, op);
+	tally_ops_pump(conn, &refused);
+	spin_unlock_irqrestore(&conn->lock, flags);
+	tally_compat_post_end(begun);
+
+	tally_op_finish(op, stats);
+	tally_ops_finish(&refused, stats);
+}
+
+/* Lock held. The op goes to the wire, to the queue, or gets a status. */
+static void tally_op_start(struct tally_conn *conn, struct tally_op *op,
+			   struct list_head *refused)
+{
+	op->status = 0;
+	op->posted = false;
+	op->counted = false;
+	op->cqe.done = tally_op_completed;
+	if (conn->state != TALLY_CONN_UP || !tally_op_valid(op)) {
+		op->status = conn->state == TALLY_CONN_UP ? -EINVAL : -ENOTCONN;
+		op->conn = NULL;
+		list_add_tail(&op->list, refused);
+		return;
+	}
+	op->conn = conn;
+	list_add_tail(&op->list, &conn->ops_table->pending);
+	tally_ops_pump(conn, refused);
+}
+
+/**
+ * tally_op_submit - start an operation
+ * @conn: conn of which the caller holds a reference
+ * @op: what to do; the conn's until done() is called
+ *
+ * It waits in the conn while the send queue is full. Operations of one conn
+ * are posted in the order in which they were submitted.
+ *
+ * Context: any. Done() may be called before this returns.
+ */
+void tally_op_submit(struct tally_conn *conn, struct tally_op *op)
+{
+	LIST_HEAD(refused);
+	unsigned long flags;
+	bool begun;
+
+	begun = tally_compat_post_begin(conn->posts_in_bh);
+	spin_lock_irqsave(&conn->lock, flags);
+	tally_op_start(conn, op, &refused);
+	spin_unlock_irqrestore(&conn->lock, flags);
+	tally_compat_post_end(begun);
+	tally_ops_finish(&refused, conn->stats);
+}
+
+/**
+ * tally_op_cancel - take an operation back that was not posted yet
+ * @op: submitted operation; the caller holds a reference to its conn
+ *
+ * Context: any.
+ * Return: true when it is the caller's again; false when done() was or will
+ * be called.
+ */
+bool tally_op_cancel(struct tally_op *op)
+{
+	struct tally_conn *conn = READ_ONCE(op->conn);
+	bool cancelled = false;
+	unsigned long flags;
+
+	if (!conn)
+		return false;
+	spin_lock_irqsave(&conn->lock, flags);
+	if (op->conn && !op->posted) {
+		list_del_init(&op->list);
+		op->conn = NULL;
+		cancelled = true;
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return cancelled;
+}
+
+static void tally_ops_end(struct tally_conn *conn, struct list_head *from,
+			  int status)
+{
+	struct tally_ops_table *table = conn->ops_table;
+	struct tally_op *op, *next;
+	unsigned long flags;
+	LIST_HEAD(ended);
+
+	spin_lock_irqsave(&conn->lock, flags);
+	list_for_each_entry_safe(op, next, from, list) {
+		if (op->posted)
+			tally_op_retire(table, op);
+		op->conn = NULL;
+		op->status = op->status ?: status;
+		list_move_tail(&op->list, &ended);
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	tally_ops_finish(&ended, conn->stats);
+}
+
+/**
+ * tally_ops_flush - give back what was never posted
+ * @conn: closing conn
+ */
+void tally_ops_flush(struct tally_conn *conn)
+{
+	tally_ops_end(conn, &conn->ops_table->pending, -ENOTCONN);
+}
+
+/**
+ * tally_ops_sweep - give back what was posted and cannot complete any more
+ * @conn: closing conn, its QP destroyed
+ */
+void tally_ops_sweep(struct tally_conn *conn)
+{
+	tally_ops_end(conn, &conn->ops_table->posted, -EREMOTEIO);
+}
+
+/**
+ * tally_ops_create - make the table of operations
+ * @conn: conn with a device
+ *
+ * Return: 0 or -ENOMEM; tally_ops_destroy() frees what was made.
+ */
+int tally_ops_create(struct tally_conn *conn)
+{
+	struct ib_device *ibdev = conn->dev->ibdev;
+	struct tally_ops_table *table;
+
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&table->pending);
+	INIT_LIST_HEAD(&table->posted);
+	table->credits = TALLY_OP_DEPTH;
+	table->page = alloc_page(GFP_KERNEL);
+	if (!table->page)
+		goto err_free;
+	table->dma = ib_dma_map_page(ibdev, table->page, 0, PAGE_SIZE,
+				     DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ibdev, table->dma))
+		goto err_free_page;
+	conn->ops_table = table;
+	return 0;
+
+err_free_page:
+	__free_page(table->page);
+err_free:
+	kfree(table);
+	return -ENOMEM;
+}
+
+/**
+ * tally_ops_destroy - free the table of operations
+ * @conn: conn without a QP; without a table nothing is done
+ */
+void tally_ops_destroy(struct tally_conn *conn)
+{
+	struct tally_ops_table *table = conn->ops_table;
+
+	if (!table)
+		return;
+	ib_dma_unmap_page(conn->dev->ibdev, table->dma, PAGE_SIZE,
+			  DMA_FROM_DEVICE);
+	__free_page(table->page);
+	kfree(table);
+	conn->ops_table = NULL;
+}

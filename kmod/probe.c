@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The loopback conn of a device, and the question whether its kernel QPs can
+ * post atomics. The answer comes from posting some and looking at both the
+ * results and the memory: devices that promise them and refuse them exist.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include "conn.h"
+#include "dev.h"
+#include "mr.h"
+#include "op.h"
+
+#define TALLY_PROBE_TIMEOUT	(5 * HZ)
+#define TALLY_PROBE_START	0x0123456789abcdefULL
+#define TALLY_PROBE_ADD		0x1111111111111111ULL
+#define TALLY_PROBE_SWAP	0xfedcba9876543210ULL
+
+/* One atomic on the scratch word, and what must come of it. */
+struct tally_probe_step {
+	enum tally_op_type type;
+	u64 compare;
+	u64 value;
+	u64 old;
+	u64 word;
+};
+
+static const struct tally_probe_step tally_probe_steps[] = {
+	{
+		.type = TALLY_OP_FAA,
+		.value = TALLY_PROBE_ADD,
+		.old = TALLY_PROBE_START,
+		.word = TALLY_PROBE_START + TALLY_PROBE_ADD,
+	}, {
+		.type = TALLY_OP_CAS,
+		.compare = TALLY_PROBE_START + TALLY_PROBE_ADD,
+		.value = TALLY_PROBE_SWAP,
+		.old = TALLY_PROBE_START + TALLY_PROBE_ADD,
+		.word = TALLY_PROBE_SWAP,
+	}, {
+		.type = TALLY_OP_CAS,
+		.compare = TALLY_PROBE_START,
+		.value = TALLY_PROBE_START,
+		.old = TALLY_PROBE_SWAP,
+		.word = TALLY_PROBE_SWAP,
+	},
+};
+
+static u64 tally_probe_word(struct tally_mr *mr, struct page *page)
+{
+	const u64 *word = page_address(page);
+
+	ib_dma_sync_single_for_cpu(mr->dev->ibdev, sg_dma_address(mr->sg.sgl),
+				   sizeof(*word), DMA_BIDIRECTIONAL);
+	return READ_ONCE(*word);
+}
+
+static int tally_probe_step(struct tally_conn *loop, struct tally_mr *mr,
+			    struct page *page,
+			    const struct tally_probe_step *step)
+{
+	struct tally_call *call = tally_call_alloc();
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->op.type = step->type;
+	call->op.rkey = mr->mr->rkey;
+	call->op.addr = mr->addr;
+	call->op.compare = step->compare;
+	call->op.value = step->value;
+	err = tally_call_run(loop, call, TALLY_PROBE_TIMEOUT);
+	if (!err && (call->op.old != step->old ||
+		     tally_probe_word(mr, page) != step->word))
+		err = -EILSEQ;
+	tally_call_put(call);
+	return err;
+}
+
+/* Something else than an atomic, to know whether the path works at all. */
+static int tally_probe_read(struct tally_conn *loop, struct tally_mr *mr)
+{
+	struct ib_sge sge = {
+		.addr = sg_dma_address(mr->sg.sgl) + sizeof(u64),
+		.length = sizeof(u64),
+		.lkey = loop->pd->local_dma_lkey,
+	};
+	struct tally_call *call = tally_call_alloc();
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->op.type = TALLY_OP_READ;
+	call->op.rkey = mr->mr->rkey;
+	call->op.addr = mr->addr;
+	call->op.sge = &sge;
+	call->op.num_sge = 1;
+	err = tally_call_run(loop, call, TALLY_PROBE_TIMEOUT);
+	/* The element is on our stack: nothing of it may be in flight. */
+	if (err)
+		tally_conn_close(loop, err);
+	tally_call_put(call);
+	return err ? -ENOTCONN : 0;
+}
+
+static int tally_probe_atomics(struct tally_conn *loop, struct tally_mr *mr,
+			       struct page *page)
+{
+	int i, err;
+
+	err = tally_probe_read(loop, mr);
+	if (err)
+		return err;
+	for (i = 0; i < ARRAY_SIZE(tally_probe_steps) && !err; i++)
+		err = tally_probe_step(loop, mr, page, &tally_probe_steps[i]);
+	return err == -EREMOTEIO ? -EOPNOTSUPP : err;
+}
+
+static int tally_probe_page(struct tally_conn *loop, struct page *page)
+{
+	struct tally_mr *mr;
+	int err;
+
+	*(u64 *)page_address(page) = TALLY_PROBE_START;
+	mr = tally_mr_create(loop, &page, 1, IB_ACCESS_REMOTE_READ |
+			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	err = tally_probe_atomics(loop, mr, page);
+	tally_conn_close(loop, -ESHUTDOWN);
+	tally_mr_destroy(mr);
+	return err;
+}
+
+/*
+ * A conn of its own: a device that answers an atomic by breaking the QP must
+ * not break what others do.
+ */
+static int tally_probe_run(struct tally_dev *dev)
+{
+	struct tally_conn *loop = tally_conn_loop(dev, NULL);
+	struct page *page;
+	int err = -ENOMEM;
+
+	if (IS_ERR(loop))
+		return PTR_ERR(loop);
+	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (page)
+		err = tally_probe_page(loop, page);
+	tally_conn_close(loop, -ESHUTDOWN);
+	tally_conn_put(loop);
+	if (page)
+		__free_page(page);
+	return err;
+}
+
+/* What says nothing about atomics leaves the question open. */
+static enum tally_atomics tally_probe_verdict(int err)
+{
+	switch (err) {
+	case 0:
+		return TALLY_ATOMICS_YES;
+	case -EOPNOTSUPP:
+	case -EINVAL:
+	case -EACCES:
+	case -EILSEQ:
+		return TALLY_ATOMICS_NO;
+	default:
+		return TALLY_ATOMICS_UNKNOWN;
+	}
+}
+
+/**
+ * tally_dev_probe - can this device's kernel QPs post atomics?
+ * @dev: device
+ *
+ * Tried until there is an answer, which is kept.
+ *
+ * Context: process; sleeps.
+ * Return: the answer, TALLY_ATOMICS_UNKNOWN while it cannot be tried.
+ */
+enum tally_atomics tally_dev_probe(struct tally_dev *dev)
+{
+	enum tally_atomics atomics;
+
+	mutex_lock(&dev->probe_lock);
+	atomics = dev->atomics;
+	if (atomics == TALLY_ATOMICS_UNKNOWN) {
+		atomics = tally_probe_verdict(tally_probe_run(dev));
+		mutex_lock(&dev->lock);
+		dev->atomics = atomics;
+		mutex_unlock(&dev->lock);
+	}
+	mutex_unlock(&dev->probe_lock);
+	return atomics;
+}
+
+/* The one there is, a new one when it broke. dev->lock held. */
+static struct tally_conn *tally_dev_loop_locked(struct tally_dev *dev)
+{
+	struct tally_conn *loop = dev->loop;
+
+	if (dev->dying)
+		return ERR_PTR(-ENODEV);
+	if (loop && tally_conn_is_up(loop))
+		return tally_conn_get(loop);
+	if (loop)
+		tally_conn_put(loop);
+	dev->loop = NULL;
+	loop = tally_conn_loop(dev, NULL);
+	if (IS_ERR(loop))
+		return loop;
+	dev->loop = loop;
+	return tally_conn_get(loop);
+}
+
+/**
+ * tally_dev_loop - the loopback conn of a device
+ * @dev: device
+ *
+ * Made on first use, and anew when the last one broke. What was in flight on
+ * that one may be undecided: wait for its end with tally_conn_close() first.
+ *
+ * Context: process; sleeps.
+ * Return: a conn with a reference for the caller, or an ERR_PTR().
+ */
+struct tally_conn *tally_dev_loop(struct tally_dev *dev)
+{
+	struct tally_conn *loop;
+
+	mutex_lock(&dev->lock);
+	loop = tally_dev_loop_locked(dev);
+	mutex_unlock(&dev->lock);
+	return loop;
+}
