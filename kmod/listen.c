@@ -163,8 +163,11 @@ static struct rdma_cm_id *tally_listen_any(struct tally_listener *listener,
 	struct rdma_cm_id *id;
 
 	id = tally_listen_on(listener, net, (struct sockaddr *)&any6);
-	if (IS_ERR(id) && PTR_ERR(id) != -EADDRINUSE)
+	if (id == ERR_PTR(-EAFNOSUPPORT))
 		id = tally_listen_on(listener, net, (struct sockaddr *)&any);
+	/* What the core says when the port is taken by another any-address. */
+	if (id == ERR_PTR(-EADDRNOTAVAIL))
+		id = ERR_PTR(-EADDRINUSE);
 	return id;
 }
 
@@ -176,7 +179,7 @@ static struct rdma_cm_id *tally_listen_any(struct tally_listener *listener,
  * @owner: their first argument
  *
  * Context: process. Upcalls may come before it returns.
- * Return: a listener, or an ERR_PTR().
+ * Return: a listener, or an ERR_PTR(): -EADDRINUSE when the port is taken.
  */
 struct tally_listener *tally_listen(struct net *net, u16 port,
 				    const struct tally_listen_ops *ops,
