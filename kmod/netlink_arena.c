@@ -120,6 +120,8 @@ static int take_config(struct genl_info *info, struct tally_arena_config *c)
 {
 	struct nlattr **attrs = info->attrs;
 
+	/* Every peer was configured by hand: it may use the arena. */
+	c->access = TALLY_ACCESS_RW;
 	c->perm = ARENA_PERM_DEFAULT;
 	c->uid = GLOBAL_ROOT_UID;
 	c->gid = GLOBAL_ROOT_GID;
