@@ -133,7 +133,7 @@ wait_until() {
 			echo "waited in vain until: $*" >&2
 			return 1
 		fi
-		sleep 0.05
+		sleep 0.1
 	done
 }
 
@@ -184,7 +184,7 @@ on() {
 	mv "$base.new" "$base.run"
 	until [ -e "$base.status" ]; do
 		[ ! -e "/out/dead-$node" ] || return 255
-		sleep 0.05
+		rig_nap
 	done
 	cat "$base.output"
 	return "$(cat "$base.status")"

@@ -82,12 +82,12 @@ static void show_right(struct nlattr *right)
 static void show_rights(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	struct nlattr *pos;
-	int rest;
 
 	out_line();
 	out_str("access", "access", access_word(tnl_num(a[TALLY_A_ARENA_ACCESS])));
 	out_begin_array("rights", a[TALLY_A_ARENA_RIGHT] ? "but" : "");
-	tnl_for_each(pos, hdr, TALLY_A_ARENA_RIGHT, rest)
+	for (pos = tnl_next(hdr, NULL, TALLY_A_ARENA_RIGHT); pos;
+	     pos = tnl_next(hdr, pos, TALLY_A_ARENA_RIGHT))
 		show_right(pos);
 	out_end_array();
 }
@@ -96,12 +96,12 @@ static void show_attached(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	uint64_t count = tnl_num(a[TALLY_A_ARENA_ATTACHED]);
 	struct nlattr *pos;
-	int rest;
 
 	out_line();
 	out_u64("attached", "attached", count, count ? ":" : "");
 	out_begin_array("attached_nodes", "");
-	tnl_for_each(pos, hdr, TALLY_A_ARENA_ATTACHED_NODE, rest) {
+	for (pos = tnl_next(hdr, NULL, TALLY_A_ARENA_ATTACHED_NODE); pos;
+	     pos = tnl_next(hdr, pos, TALLY_A_ARENA_ATTACHED_NODE)) {
 		out_str("", NULL, tnl_str(pos));
 		count--;
 	}
@@ -149,8 +149,8 @@ static int begin(struct tnl_request *req, uint8_t cmd, const char *verb,
 {
 	req->words = arena_words;
 	req->count = TALLY_A_ARENA_MAX + 1;
-	snprintf(req->about, sizeof(req->about), "arena %s %s", verb,
-		 name ? name : "");
+	snprintf(req->about, sizeof(req->about), "arena %s%s%s", verb,
+		 name ? " " : "", name ? name : "");
 	if (tnl_begin(req, cmd, cmd == TALLY_CMD_ARENA_GET))
 		return FAILED;
 	tnl_put_node(req, TALLY_A_ARENA_NODE, node);
@@ -252,7 +252,7 @@ static int arena_del(int argc, char **argv)
 		return FAILED;
 	if (!gone_arena(node, name))
 		return DONE;
-	say("arena %s: still ending after %d seconds; 'tally arena show %s' tells its state",
+	say("arena %s: still ending after %d s; see 'tally arena show %s'",
 	    name, GONE_SECONDS, name);
 	return TIMED_OUT;
 }

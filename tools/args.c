@@ -166,7 +166,7 @@ int args_path(int *argc, char ***argv, struct path *path)
 	}
 	memcpy(path->arena, word, len);
 	path->arena[len] = '\0';
-	strcpy(path->object, slash + 1);
+	memcpy(path->object, slash + 1, strlen(slash + 1) + 1);
 	if (!arena_valid(path->arena) ||
 	    !tally_name_valid(path->object, strlen(path->object))) {
 		say("'%s': %s", word, name_rule);
@@ -210,8 +210,8 @@ const char *arg_name(const char *word, void *to)
 	return NULL;
 }
 
-static const char *number(const char *word, int base, uint64_t max,
-			  uint64_t *value, char **end)
+static const char *parse_number(const char *word, int base, uint64_t max,
+				uint64_t *value, char **end)
 {
 	if (!isdigit((unsigned char)word[0]))
 		return "this is no number";
@@ -230,7 +230,7 @@ const char *arg_u64(const char *word, void *to)
 	uint64_t value;
 	char *end;
 
-	why = number(word, base, UINT64_MAX, &value, &end);
+	why = parse_number(word, base, UINT64_MAX, &value, &end);
 	if (why)
 		return why;
 	if (*end)
@@ -292,7 +292,7 @@ const char *arg_size(const char *word, void *to)
 	int shift = 0;
 	char *end;
 
-	why = number(word, 10, UINT64_MAX, &value, &end);
+	why = parse_number(word, 10, UINT64_MAX, &value, &end);
 	if (why)
 		return why;
 	if (*end) {
@@ -316,7 +316,7 @@ const char *arg_perm(const char *word, void *to)
 	uint64_t value;
 	char *end;
 
-	why = number(word, 8, 0777, &value, &end);
+	why = parse_number(word, 8, 0777, &value, &end);
 	if (why || *end)
 		return "write 0 to 0777, in octal";
 	*(uint32_t *)to = value;

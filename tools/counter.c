@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/tally.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -43,9 +42,8 @@ static int counter_show_cas(const struct path *path,
 	out_end();
 	if (swapped)
 		return DONE;
-	say("counter %s/%s: it is %" PRIu64 ", not %" PRIu64 "; nothing was changed",
-	    path->arena, path->object, (uint64_t)ioc->old,
-	    (uint64_t)ioc->compare);
+	say("counter %s/%s: it is %llu, not %llu; nothing was changed",
+	    path->arena, path->object, ioc->old, ioc->compare);
 	return FAILED;
 }
 

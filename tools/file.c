@@ -29,7 +29,7 @@ static const char *sentence(int error)
 	case ENOTUNIQ:
 		return "two nodes have an arena of that name: write ARENA@NODE/OBJECT";
 	case EREMOTEIO:
-		return "the outcome is unknown: it was on the wire when the link broke or the time was over";
+		return "the outcome is unknown: sent, then the link broke or time ran out";
 	case ESHUTDOWN:
 		return "the node was stopped";
 	case ESTALE:
@@ -91,7 +91,7 @@ static int open_failed(const char *what, const struct path *path, int error)
 
 	snprintf(dir, sizeof(dir), "%s/%s", opt.mount, path->arena);
 	if (error == ENOENT && stat(dir, &st) && errno == ENOENT) {
-		say("%s %s/%s: neither this node nor one it is linked to has an arena %s that we may use",
+		say("%s %s/%s: no node that we reach has an arena %s that we may use",
 		    what, path->arena, path->object, path->arena);
 		return FAILED;
 	}
@@ -117,7 +117,7 @@ int file_open(const char *what, const struct path *path, int flags, int *fd)
 	char name[768];
 
 	if (!mounted()) {
-		say("no tally file system at %s: mount -t tally tally %s",
+		say("no tally file system at %s: 'mount -t tally none %s' mounts it",
 		    opt.mount, opt.mount);
 		return FAILED;
 	}

@@ -57,7 +57,7 @@ int mount_node(const char *node)
 
 	if (find(opt.mount, NULL, where, sizeof(where))) {
 		if (!find(opt.mount, node, where, sizeof(where)))
-			say("%s shows another node; for this one: mount -t tally -o node=%s tally DIRECTORY",
+			say("%s shows another node; mount -t tally -o node=%s for this one",
 			    opt.mount, node);
 		return DONE;
 	}

@@ -131,6 +131,9 @@ static void blame(struct tnl_request *req, uint32_t offset, char *text,
 	if (type >= req->count || !req->words[type].word)
 		return;
 	value_text(&req->words[type], attr, value, sizeof(value));
+	/* "peer add n2: peer n2: …" says it twice. */
+	if (req->words[type].text && strstr(req->about, value))
+		return;
 	snprintf(text, size, "%s %s: ", req->words[type].word, value);
 }
 
@@ -186,17 +189,17 @@ static void complain(struct tnl_request *req, int error, struct nlattr **tb)
 		say("%s: %s%s", req->about, which, plain(error));
 }
 
-static void refused(struct answer *ans, int error, void *tlvs, int len)
+static void refused(struct answer *got, int error, void *tlvs, int len)
 {
 	struct nlattr *tb[NLMSGERR_ATTR_MAX + 1] = { NULL };
 
-	ans->done = true;
-	ans->req->error = error;
-	if (error == ans->req->quiet)
+	got->done = true;
+	got->req->error = error;
+	if (error == got->req->quiet)
 		return;
 	if (len > 0)
 		nla_parse(tb, NLMSGERR_ATTR_MAX, tlvs, len, NULL);
-	complain(ans->req, error, tb);
+	complain(got->req, error, tb);
 }
 
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
@@ -219,117 +222,117 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
 static int on_finish(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
-	struct answer *ans = arg;
+	struct answer *got = arg;
 	int skip = NLMSG_ALIGN(sizeof(int)), rest = 0, *error;
 
-	ans->done = true;
+	got->done = true;
 	error = nlmsg_data(hdr);
 	if (nlmsg_datalen(hdr) < (int)sizeof(*error) || *error >= 0)
 		return NL_STOP;
 	if (hdr->nlmsg_flags & NLM_F_ACK_TLVS)
 		rest = nlmsg_datalen(hdr) - skip;
-	refused(ans, -*error, (char *)error + skip, rest);
+	refused(got, -*error, (char *)error + skip, rest);
 	return NL_STOP;
 }
 
 static int on_ack(struct nl_msg *msg, void *arg)
 {
-	struct answer *ans = arg;
+	struct answer *got = arg;
 
 	(void)msg;
-	ans->done = true;
+	got->done = true;
 	return NL_STOP;
 }
 
 static int on_torn(struct nl_msg *msg, void *arg)
 {
-	struct answer *ans = arg;
+	struct answer *got = arg;
 
 	(void)msg;
-	ans->torn = true;
+	got->torn = true;
 	return NL_OK;
 }
 
 static int on_valid(struct nl_msg *msg, void *arg)
 {
-	struct answer *ans = arg;
+	struct answer *got = arg;
 	struct nl_msg **more;
 
-	more = realloc(ans->msgs, (ans->count + 1) * sizeof(*more));
+	more = realloc(got->msgs, (got->count + 1) * sizeof(*more));
 	if (!more) {
-		ans->no_memory = true;
+		got->no_memory = true;
 		return NL_OK;
 	}
 	nlmsg_get(msg);
-	ans->msgs = more;
-	ans->msgs[ans->count++] = msg;
+	got->msgs = more;
+	got->msgs[got->count++] = msg;
 	return NL_OK;
 }
 
-static void forget(struct answer *ans)
+static void forget(struct answer *got)
 {
-	while (ans->count)
-		nlmsg_free(ans->msgs[--ans->count]);
-	free(ans->msgs);
-	ans->msgs = NULL;
+	while (got->count)
+		nlmsg_free(got->msgs[--got->count]);
+	free(got->msgs);
+	got->msgs = NULL;
 }
 
-static struct nl_cb *callbacks(struct answer *ans)
+static struct nl_cb *callbacks(struct answer *got)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
 
 	if (!cb)
 		return NULL;
-	nl_cb_err(cb, NL_CB_CUSTOM, on_error, ans);
-	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, ans);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, ans);
-	nl_cb_set(cb, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_torn, ans);
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_valid, ans);
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, got);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, got);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, got);
+	nl_cb_set(cb, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_torn, got);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_valid, got);
 	return cb;
 }
 
 /* Send the request and collect the answer. Return: enum status. */
-static int exchange(struct answer *ans)
+static int exchange(struct answer *got)
 {
-	struct nlmsghdr *hdr = nlmsg_hdr(ans->req->msg);
+	struct nlmsghdr *hdr = nlmsg_hdr(got->req->msg);
 	struct nl_cb *cb;
 	int err;
 
 	/* Sent once more after a torn dump: with a number of its own. */
 	hdr->nlmsg_seq = NL_AUTO_SEQ;
-	cb = callbacks(ans);
-	err = cb ? nl_send_auto(nl.sock, ans->req->msg) : -NLE_NOMEM;
-	while (err >= 0 && !ans->done)
+	cb = callbacks(got);
+	err = cb ? nl_send_auto(nl.sock, got->req->msg) : -NLE_NOMEM;
+	while (err >= 0 && !got->done)
 		err = nl_recvmsgs(nl.sock, cb);
 	nl_cb_put(cb);
-	if (ans->req->error)
+	if (got->req->error)
 		return FAILED;
-	if (err >= 0 && !ans->no_memory)
+	if (err >= 0 && !got->no_memory)
 		return DONE;
-	say("%s: %s", ans->req->about,
-	    ans->no_memory ? "no memory" : nl_geterror(err));
+	say("%s: %s", got->req->about,
+	    got->no_memory ? "no memory" : nl_geterror(err));
 	tnl_close();
 	return FAILED;
 }
 
-static int hand_out(struct answer *ans, int max, tnl_answer answer)
+static int hand_out(struct answer *got, int max, tnl_answer answer)
 {
 	struct nlattr *attrs[ATTRS_MAX];
 	struct nlmsghdr *hdr;
 
-	ans->req->answers = ans->count;
-	if (!ans->count && ans->req->none) {
-		say("%s: %s", ans->req->about, ans->req->none);
+	got->req->answers = got->count;
+	if (!got->count && got->req->none) {
+		say("%s: %s", got->req->about, got->req->none);
 		return FAILED;
 	}
-	if (ans->req->list)
+	if (got->req->list)
 		out_begin_list();
-	for (size_t i = 0; i < ans->count && answer; i++) {
-		hdr = nlmsg_hdr(ans->msgs[i]);
+	for (size_t i = 0; i < got->count && answer; i++) {
+		hdr = nlmsg_hdr(got->msgs[i]);
 		if (!genlmsg_parse(hdr, 0, attrs, max, NULL))
 			answer(attrs, hdr);
 	}
-	if (ans->req->list)
+	if (got->req->list)
 		out_end_list();
 	return DONE;
 }
@@ -346,21 +349,21 @@ static int hand_out(struct answer *ans, int max, tnl_answer answer)
  */
 int tnl_talk(struct tnl_request *req, int max, tnl_answer answer)
 {
-	struct answer ans = { .req = req };
+	struct answer got = { .req = req };
 	int status, tries = 0;
 
 	do {
-		forget(&ans);
-		ans.done = false;
-		ans.torn = false;
-		status = exchange(&ans);
-	} while (!status && ans.torn && ++tries < DUMP_TRIES);
-	if (!status && ans.torn)
+		forget(&got);
+		got.done = false;
+		got.torn = false;
+		status = exchange(&got);
+	} while (!status && got.torn && ++tries < DUMP_TRIES);
+	if (!status && got.torn)
 		say("%s: the list went on changing; it may be incomplete",
 		    req->about);
 	if (!status)
-		status = hand_out(&ans, max, answer);
-	forget(&ans);
+		status = hand_out(&got, max, answer);
+	forget(&got);
 	nlmsg_free(req->msg);
 	req->msg = NULL;
 	return status;
@@ -498,4 +501,27 @@ uint64_t tnl_num(struct nlattr *attr)
 	default:
 		return 0;
 	}
+}
+
+/**
+ * tnl_next - go through attributes that occur more than once
+ * @hdr: the message
+ * @prev: the one before, NULL to begin
+ * @type: their type
+ *
+ * Return: the next one, or NULL.
+ */
+struct nlattr *tnl_next(struct nlmsghdr *hdr, struct nlattr *prev, int type)
+{
+	struct genlmsghdr *genl = nlmsg_data(hdr);
+	struct nlattr *attr = genlmsg_attrdata(genl, 0);
+	int rest = genlmsg_attrlen(genl, 0);
+
+	if (prev) {
+		rest -= (char *)prev - (char *)attr;
+		attr = nla_next(prev, &rest);
+	}
+	while (nla_ok(attr, rest) && nla_type(attr) != type)
+		attr = nla_next(attr, &rest);
+	return nla_ok(attr, rest) ? attr : NULL;
 }

@@ -49,12 +49,6 @@ struct tnl_request {
  */
 typedef void (*tnl_answer)(struct nlattr **attrs, struct nlmsghdr *hdr);
 
-/* Goes through the attributes of a message that have this type. */
-#define tnl_for_each(pos, hdr, type, rest)				\
-	nla_for_each_attr(pos, genlmsg_attrdata(nlmsg_data(hdr), 0),	\
-			  genlmsg_attrlen(nlmsg_data(hdr), 0), rest)	\
-		if (nla_type(pos) == (type))
-
 int tnl_begin(struct tnl_request *req, uint8_t cmd, bool dump);
 int tnl_ready(struct tnl_request *req, int err);
 int tnl_talk(struct tnl_request *req, int max, tnl_answer answer);
@@ -65,5 +59,6 @@ void tnl_close(void);
 void tnl_put_node(struct tnl_request *req, int attr, const char *node);
 const char *tnl_str(struct nlattr *attr);
 uint64_t tnl_num(struct nlattr *attr);
+struct nlattr *tnl_next(struct nlmsghdr *hdr, struct nlattr *prev, int type);
 
 #endif

@@ -71,7 +71,7 @@ static void show_node(struct nlattr **a, struct nlmsghdr *hdr)
 	out_line();
 	out_hex("incarnation", "incarnation",
 		tnl_num(a[TALLY_A_NODE_INCARNATION]));
-	out_u64("age_ms", "up", tnl_num(a[TALLY_A_NODE_AGE]), "ms");
+	out_ms("age_ms", "up", tnl_num(a[TALLY_A_NODE_AGE]));
 	show_epoch(a);
 	out_line();
 	out_u64("peers", "peers", tnl_num(a[TALLY_A_NODE_PEERS]), "");
@@ -152,7 +152,7 @@ static int node_del(int argc, char **argv)
 	    req.error != EALREADY)
 		return FAILED;
 	if (gone_node(name)) {
-		say("node %s: still stopping after %d seconds; 'tally node show %s' tells its state",
+		say("node %s: still stopping after %d s; see 'tally node show users %s'",
 		    name, GONE_SECONDS, name);
 		return TIMED_OUT;
 	}
@@ -183,8 +183,8 @@ static int node_show_users(int argc, char **argv)
 		return USAGE;
 	if (args_none(argc, argv))
 		return USAGE;
-	snprintf(req.about, sizeof(req.about), "node show users %s",
-		 name ? name : "");
+	snprintf(req.about, sizeof(req.about), "node show users%s%s",
+		 name ? " " : "", name ? name : "");
 	if (tnl_begin(&req, TALLY_CMD_NODE_USERS_GET, true))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_USER_NODE, name);
@@ -204,8 +204,8 @@ static int node_show(int argc, char **argv)
 		return USAGE;
 	if (args_none(argc, argv))
 		return USAGE;
-	snprintf(req.about, sizeof(req.about), "node show %s",
-		 name ? name : "");
+	snprintf(req.about, sizeof(req.about), "node show%s%s",
+		 name ? " " : "", name ? name : "");
 	if (tnl_begin(&req, TALLY_CMD_NODE_GET, true))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_NODE_NAME, name);

@@ -35,11 +35,11 @@ static void show_waiters(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	uint64_t count = tnl_num(a[TALLY_A_OBJECT_WAITERS]);
 	struct nlattr *pos;
-	int rest;
 
 	out_u64("waiters", "waiters", count, count ? ":" : "");
 	out_begin_array("waiting_nodes", "");
-	tnl_for_each(pos, hdr, TALLY_A_OBJECT_WAITER, rest) {
+	for (pos = tnl_next(hdr, NULL, TALLY_A_OBJECT_WAITER); pos;
+	     pos = tnl_next(hdr, pos, TALLY_A_OBJECT_WAITER)) {
 		out_str("", NULL, tnl_str(pos));
 		count--;
 	}
@@ -64,7 +64,7 @@ static void show_lock(struct nlattr **a, struct nlmsghdr *hdr)
 				tnl_str(a[TALLY_A_OBJECT_HOLDER]));
 		out_u64("holder_slot", "slot",
 			tnl_num(a[TALLY_A_OBJECT_HOLDER_SLOT]), "");
-		out_u64("age_ms", "for", tnl_num(a[TALLY_A_OBJECT_AGE]), "ms");
+		out_ms("age_ms", "for", tnl_num(a[TALLY_A_OBJECT_AGE]));
 	}
 	show_waiters(a, hdr);
 }
@@ -87,7 +87,7 @@ static void show_object(struct nlattr **a, struct nlmsghdr *hdr)
 	out_uid("uid", "owner", tnl_num(a[TALLY_A_OBJECT_UID]));
 	out_gid("gid", "group", tnl_num(a[TALLY_A_OBJECT_GID]));
 	out_perm("perm", "perm", tnl_num(a[TALLY_A_OBJECT_PERM]));
-	out_u64("users", "users", tnl_num(a[TALLY_A_OBJECT_USERS]), "");
+	out_u64("nodes", "nodes", tnl_num(a[TALLY_A_OBJECT_USERS]), "");
 	if (a[TALLY_A_OBJECT_LOCK_STATE])
 		show_lock(a, hdr);
 	out_end();
@@ -99,8 +99,9 @@ static int begin(struct tnl_request *req, uint8_t cmd,
 {
 	req->words = object_words;
 	req->count = TALLY_A_OBJECT_MAX + 1;
-	snprintf(req->about, sizeof(req->about), "%s %s %s%s%s", type->word,
-		 verb, path->arena, path->object[0] ? "/" : "", path->object);
+	snprintf(req->about, sizeof(req->about), "%s %s%s%s%s%s", type->word,
+		 verb, path->arena[0] ? " " : "", path->arena,
+		 path->object[0] ? "/" : "", path->object);
 	if (tnl_begin(req, cmd, cmd == TALLY_CMD_OBJECT_GET))
 		return FAILED;
 	if (path->arena[0])

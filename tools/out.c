@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <grp.h>
-#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -269,11 +268,11 @@ void out_u64(const char *key, const char *label, uint64_t value,
 		return;
 	if (opt.json) {
 		json_key(key);
-		printf("%" PRIu64, value);
+		printf("%llu", (unsigned long long)value);
 		return;
 	}
 	label_text(label);
-	printf("%" PRIu64 "%s", value, unit);
+	printf("%llu%s", (unsigned long long)value, unit);
 }
 
 /**
@@ -286,7 +285,8 @@ void out_hex(const char *key, const char *label, uint64_t value)
 {
 	char text[17];
 
-	snprintf(text, sizeof(text), "%016" PRIx64, value);
+	snprintf(text, sizeof(text), "%016llx",
+		 (unsigned long long)value);
 	out_str(key, label, text);
 }
 
@@ -307,6 +307,20 @@ void out_size(const char *key, const char *label, uint64_t bytes)
 		unit[0] = units[i];
 	}
 	out_u64(key, label, bytes, unit);
+}
+
+/**
+ * out_ms - print a duration
+ * @key: its name in JSON, where it is milliseconds
+ * @label: word before it in text, where long ones are seconds
+ * @ms: milliseconds
+ */
+void out_ms(const char *key, const char *label, uint64_t ms)
+{
+	if (opt.json || ms < 10000)
+		out_u64(key, label, ms, "ms");
+	else
+		out_u64(key, label, ms / 1000, "s");
 }
 
 /**

@@ -30,6 +30,7 @@ void out_u64(const char *key, const char *label, uint64_t value,
 	     const char *unit);
 void out_hex(const char *key, const char *label, uint64_t value);
 void out_size(const char *key, const char *label, uint64_t bytes);
+void out_ms(const char *key, const char *label, uint64_t ms);
 void out_perm(const char *key, const char *label, unsigned int perm);
 void out_bool(const char *key, bool value, const char *yes, const char *no);
 void out_uid(const char *key, const char *label, uint32_t uid);

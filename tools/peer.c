@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -46,8 +47,10 @@ static const char *arg_addr(const char *word, void *to)
 
 static void show_addr(struct nlattr **a)
 {
-	char text[INET6_ADDRSTRLEN + 16] = "";
+	char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1] = "";
+	uint32_t scope = tnl_num(a[TALLY_A_PEER_SCOPE]);
 	struct in6_addr addr = { 0 };
+	char name[IF_NAMESIZE];
 	size_t len;
 
 	if (a[TALLY_A_PEER_ADDR])
@@ -57,9 +60,10 @@ static void show_addr(struct nlattr **a)
 	else
 		inet_ntop(AF_INET6, &addr, text, INET6_ADDRSTRLEN);
 	len = strlen(text);
-	if (a[TALLY_A_PEER_SCOPE])
-		snprintf(text + len, sizeof(text) - len, "%%%u",
-			 (unsigned int)tnl_num(a[TALLY_A_PEER_SCOPE]));
+	if (scope && if_indextoname(scope, name))
+		snprintf(text + len, sizeof(text) - len, "%%%s", name);
+	else if (scope)
+		snprintf(text + len, sizeof(text) - len, "%%%u", scope);
 	out_str("addr", "addr", text);
 	out_u64("port", "port", tnl_num(a[TALLY_A_PEER_PORT]), "");
 }
@@ -181,8 +185,8 @@ static int peer_show(int argc, char **argv)
 	if (args_optional_name(&argc, &argv, args, "peer", &name) ||
 	    args_parse(argc, argv, args))
 		return USAGE;
-	snprintf(req.about, sizeof(req.about), "peer show %s",
-		 name ? name : "");
+	snprintf(req.about, sizeof(req.about), "peer show%s%s",
+		 name ? " " : "", name ? name : "");
 	if (tnl_begin(&req, TALLY_CMD_PEER_GET, true))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_PEER_NODE, node);

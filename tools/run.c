@@ -146,7 +146,7 @@ static bool guard_watch(int from, int lock)
 }
 
 /* Runs in the guard. */
-static void guard(int from, int lock)
+static void be_guard(int from, int lock)
 {
 	pid_t group = 0;
 
@@ -171,7 +171,7 @@ static int start_guard(struct run *run)
 	if (!run->guard) {
 		close(ends[1]);
 		close(run->signals);
-		guard(ends[0], run->fd);
+		be_guard(ends[0], run->fd);
 	}
 	close(ends[0]);
 	run->guard_pipe = ends[1];

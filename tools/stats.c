@@ -32,18 +32,19 @@ static void show_item(struct nlattr *item)
 static void show_stats(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	struct nlattr *pos;
-	int rest;
 
 	out_begin();
 	out_str("node", NULL, tnl_str(a[TALLY_A_STAT_NODE]));
 	out_begin_object("counters");
-	tnl_for_each(pos, hdr, TALLY_A_STAT_COUNTER, rest)
+	for (pos = tnl_next(hdr, NULL, TALLY_A_STAT_COUNTER); pos;
+	     pos = tnl_next(hdr, pos, TALLY_A_STAT_COUNTER))
 		show_item(pos);
 	out_end_object();
 	out_line();
 	out_bool(NULL, true, "refused:", "");
 	out_begin_object("refusals");
-	tnl_for_each(pos, hdr, TALLY_A_STAT_REFUSAL, rest)
+	for (pos = tnl_next(hdr, NULL, TALLY_A_STAT_REFUSAL); pos;
+	     pos = tnl_next(hdr, pos, TALLY_A_STAT_REFUSAL))
 		show_item(pos);
 	out_end_object();
 	out_end();

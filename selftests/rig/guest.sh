@@ -8,6 +8,13 @@
 #
 # Node N has the address 192.168.77.N (and fd77::N) and the RDMA device rxe0.
 
+# rig_nap: a short pause between two looks.  Starting "sleep" for it would keep
+# an emulated processor busy.
+exec {rig_never}<> <(:)
+rig_nap() {
+	read -rt 0.1 -u "$rig_never" _ || :
+}
+
 # rig_failed: has another machine failed?  Then waiting for it is of no use.
 rig_failed() {
 	compgen -G '/out/failed-*' > /dev/null
@@ -22,7 +29,7 @@ wait_for() {
 			echo "waited in vain for $1" >&2
 			return 1
 		fi
-		sleep 0.05
+		rig_nap
 	done
 }
 
@@ -35,7 +42,7 @@ wait_gone() {
 			echo "$1 stayed" >&2
 			return 1
 		fi
-		sleep 0.05
+		rig_nap
 	done
 }
 
@@ -101,6 +108,6 @@ rig_rxe_up() {
 	rdma link add rxe0 type rxe netdev "$RIG_NETDEV" || return
 	until grep -q ACTIVE "$state" 2> /dev/null; do
 		[ $SECONDS -lt $end ] || return
-		sleep 0.05
+		rig_nap
 	done
 }

@@ -79,7 +79,7 @@ struct tally_ioc_counter {
 	__u64 reserved[2];
 };
 
-#define TALLY_LOCK_TRY	(1 << 0)	/* do not wait: EWOULDBLOCK */
+#define TALLY_LOCK_TRY	0x1	/* do not wait: EWOULDBLOCK */
 
 /**
  * struct tally_ioc_lock - TALLY_IOC_LOCK, on a lock's file
