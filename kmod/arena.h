@@ -21,6 +21,7 @@
  *	tally_upper.lock	attachments of one session
  *	tally_arenas.lock, tally_views.lock, tally_view.lock
  *	tally_arena.lock	objects, rights, attachments, opens of one arena
+ *	tally_views.owed_lock	answers to FORGET that could not be sent yet
  *	tally_arena.spin, tally_view.spin, tally_handle.spin
  *
  * The mutexes are for process context and are held while memory is allocated

@@ -75,6 +75,7 @@ void tally_arena_dev_gone(struct tally_dev_user *user)
  */
 void tally_arena_unbind(struct tally_arena *arena)
 {
+	bool lost = READ_ONCE(arena->lost);
 	struct tally_dev *dev = arena->dev;
 	struct tally_conn *loop;
 	struct tally_mr *mr;
@@ -97,9 +98,11 @@ void tally_arena_unbind(struct tally_arena *arena)
 	mutex_unlock(&arena->lock);
 	tally_dev_unwatch(dev, &arena->watch);
 	WRITE_ONCE(arena->lost, false);
+	/* Other arenas use the conn as well; it ends only with the device. */
+	if (lost)
+		tally_conn_close(loop, -ENETDOWN);
 	tally_mr_destroy(mr);
-	if (loop)
-		tally_conn_put(loop);
+	tally_conn_put(loop);
 	tally_dev_put(dev);
 	if (down)
 		tally_node_event(arena->node, "arena_down",

@@ -225,7 +225,6 @@ int tally_arenas_session_created(struct tally_session *s)
 	INIT_LIST_HEAD(&up->attaches);
 	INIT_LIST_HEAD(&up->gone);
 	INIT_WORK(&up->reap, upper_reap);
-	init_waitqueue_head(&up->idle);
 	s->upper = up;
 	return 0;
 }
@@ -275,7 +274,7 @@ void tally_arenas_session_over(struct tally_session *s)
 
 	if (!up)
 		return;
-	wait_event(up->idle, !atomic_read(&up->busy));
+	wait_event(s->wait, !atomic_read(&up->busy));
 	cancel_work_sync(&up->reap);
 	opens_free(up, &up->gone);
 	list_for_each_entry_safe(attach, next, &up->attaches, mine)
@@ -307,11 +306,9 @@ void tally_arenas_done(struct tally_session *s)
 {
 	struct tally_upper *up = s->upper;
 
-	/* Under the lock of the queue, lest over() frees it before the wake-up. */
-	spin_lock_irq(&up->idle.lock);
+	/* The session stays until the reply; @up goes when this is 0. */
 	if (atomic_dec_and_test(&up->busy))
-		wake_up_locked(&up->idle);
-	spin_unlock_irq(&up->idle.lock);
+		wake_up_all(&s->wait);
 }
 
 static void attach_fill(const struct tally_attach *attach,

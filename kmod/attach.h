@@ -61,8 +61,8 @@ struct tally_open {
  * @gone: struct tally_open that were answered FORGOTTEN, for @reap
  * @reap: frees those, and attachments of arenas that are gone
  * @opens: how many opens, against TALLY_OPENS_MAX
- * @busy: requests that go on in another context
- * @idle: woken when @busy becomes 0
+ * @busy: requests that go on in another context; session->wait is woken when
+ *	it becomes 0
  */
 struct tally_upper {
 	struct tally_session *session;
@@ -73,7 +73,6 @@ struct tally_upper {
 	struct work_struct reap;
 	atomic_t opens;
 	atomic_t busy;
-	wait_queue_head_t idle;
 };
 
 /* The peer sent what no peer may send. The request still gets its answer. */

@@ -113,6 +113,8 @@ static int counter_post(struct tally_handle *handle, const struct tally_op *op,
 	struct tally_conn *conn;
 	int err;
 
+	if (!tally_until_left(until))
+		return -ETIMEDOUT;
 	call = counter_call_alloc(handle);
 	if (!call)
 		return -ENOMEM;
@@ -162,8 +164,6 @@ static int counter_post_set(struct tally_handle *handle, u64 value, u64 guess,
 		if (err || *old == op.compare)
 			return err;
 		op.compare = *old;
-		if (!tally_until_left(until))
-			return -ETIMEDOUT;
 	}
 }
 

@@ -298,7 +298,8 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
  * @s: which
  * @resumed: it was up before
  *
- * A home that started again has other arenas under the same names.
+ * With a new link no operation of the old one is in doubt any more. A home
+ * that started again has other arenas under the same names.
  */
 void tally_views_session_live(struct tally_session *s, bool resumed)
 {
@@ -306,11 +307,11 @@ void tally_views_session_live(struct tally_session *s, bool resumed)
 	bool stale;
 
 	owed_flush(s->node->views, s);
-	if (resumed)
-		return;
 	while ((view = tally_view_next(s->node, view))) {
 		mutex_lock(&view->lock);
-		stale = !view->arena && view->home_incarnation &&
+		if (view->session == s)
+			tally_view_changed(view);
+		stale = !resumed && !view->arena && view->home_incarnation &&
 			view->home_incarnation != s->peer_incarnation &&
 			!strcmp(view->home, s->peer->name);
 		mutex_unlock(&view->lock);

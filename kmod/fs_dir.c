@@ -73,6 +73,8 @@ static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
 	const char *name = dentry->d_name.name;
 	struct inode *inode;
 
+	if (dentry->d_name.len > NAME_MAX)
+		return ERR_PTR(-ENAMETOOLONG);
 	if (!tally_node_running(tally_fs_node(dir)))
 		return ERR_PTR(-ESHUTDOWN);
 	if (tally_inode_view(dir))

@@ -152,9 +152,9 @@ void tally_handle_leave(struct tally_handle *handle)
 	WARN_ON_ONCE(!handle->inside);
 	say = !--handle->inside && handle->forget;
 	spin_unlock_irqrestore(&handle->spin, flags);
-	if (!say)
+	/* Where the last reference is gone, the release sees to it. */
+	if (!say || !kref_get_unless_zero(&handle->ref))
 		return;
-	tally_handle_get(handle);
 	if (!queue_work(handle->view->node->wq, &handle->forget_work))
 		tally_handle_put(handle);
 }
@@ -234,10 +234,31 @@ void tally_handle_forget(struct tally_handle *handle)
 }
 
 /*
- * Tell the home that nobody here uses it. Where an operation of this link
- * ended unknown that would be a promise we cannot keep; the home then learns
- * it from the answer to FORGET, or at the end of the session.
+ * Where an operation of this link ended unknown, it may still be executed, and
+ * nothing must be promised before the next link or the end of the session.
  */
+static bool handle_without_doubt(struct tally_handle *handle,
+				 struct tally_session *s)
+{
+	/* By then the link is back or the session is OVER. */
+	struct tally_until until =
+		tally_until(2 * msecs_to_jiffies(s->lease_ms));
+	struct tally_view *view = handle->view;
+	bool doubt;
+	int err = 0;
+
+	mutex_lock(&view->lock);
+	do {
+		doubt = view->session == s &&
+			handle->doubt == READ_ONCE(s->generation);
+		if (doubt)
+			err = tally_view_wait(view, &until);
+	} while (doubt && !err);
+	mutex_unlock(&view->lock);
+	return !doubt;
+}
+
+/* Tell the home that nobody here uses it. */
 static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 {
 	struct tally_until until = tally_until(HANDLE_CLOSE_WAIT);
@@ -248,9 +269,6 @@ static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 	};
 	u32 len = 0;
 
-	if (READ_ONCE(handle->error) ||
-	    handle->doubt == READ_ONCE(s->generation))
-		return false;
 	return !tally_view_ask(s, TALLY_MSG_CLOSE, &body, sizeof(body), NULL,
 			       &len, &until);
 }
@@ -267,7 +285,7 @@ static void handle_release_work(struct work_struct *work)
 		handle_unmake(handle);
 	WARN_ON_ONCE(handle->inside);
 	s = tally_view_session(view);
-	if (s)
+	if (s && !READ_ONCE(handle->error) && handle_without_doubt(handle, s))
 		closed = handle_close(handle, s);
 	mutex_lock(&view->lock);
 	list_del(&handle->list);

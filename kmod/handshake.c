@@ -445,6 +445,7 @@ static void handshake_prove(struct tally_handshake *hs, const void *body,
 			    u32 len)
 {
 	const struct tally_msg_prove *prove = body;
+	struct tally_peer *peer;
 
 	if (len != sizeof(*prove)) {
 		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
@@ -455,9 +456,12 @@ static void handshake_prove(struct tally_handshake *hs, const void *body,
 		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
 		return;
 	}
-	mutex_lock(&hs->peer->admit);
+	/* Who is admitted frees the handshake. */
+	peer = tally_peer_get(hs->peer);
+	mutex_lock(&peer->admit);
 	handshake_admit(hs);
-	mutex_unlock(&hs->peer->admit);
+	mutex_unlock(&peer->admit);
+	tally_peer_put(peer);
 }
 
 static bool ready_well_formed(struct tally_handshake *hs,

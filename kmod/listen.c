@@ -91,19 +91,12 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 	struct tally_dev *dev;
 
 	if (reason != TALLY_REFUSE_NONE)
-		goto refused;
+		return reason;
 	dev = tally_dev_get(id->device);
-	if (!dev) {
-		reason = TALLY_REFUSE_SHUTDOWN;
-		goto refused;
-	}
+	if (!dev)
+		return TALLY_REFUSE_SHUTDOWN;
 	reason = tally_listen_take(listener, id, dev, param);
 	tally_dev_put(dev);
-	return reason;
-
-refused:
-	if (listener->ops->refused)
-		listener->ops->refused(listener->owner, reason);
 	return reason;
 }
 
@@ -119,6 +112,8 @@ static int tally_listen_handler(struct rdma_cm_id *id,
 	reason = tally_listen_request(listener, id, &event->param.conn);
 	if (reason == TALLY_REFUSE_NONE)
 		return 0;
+	if (listener->ops->refused)
+		listener->ops->refused(listener->owner, reason);
 	tally_listen_reject(id, reason);
 	return -ECONNREFUSED;
 }
@@ -163,8 +158,11 @@ static struct rdma_cm_id *tally_listen_any(struct tally_listener *listener,
 	struct rdma_cm_id *id;
 
 	id = tally_listen_on(listener, net, (struct sockaddr *)&any6);
-	if (IS_ERR(id) && PTR_ERR(id) != -EADDRINUSE)
+	if (id == ERR_PTR(-EAFNOSUPPORT))
 		id = tally_listen_on(listener, net, (struct sockaddr *)&any);
+	/* What the core says when the port is taken by another any-address. */
+	if (id == ERR_PTR(-EADDRNOTAVAIL))
+		id = ERR_PTR(-EADDRINUSE);
 	return id;
 }
 
@@ -176,7 +174,7 @@ static struct rdma_cm_id *tally_listen_any(struct tally_listener *listener,
  * @owner: their first argument
  *
  * Context: process. Upcalls may come before it returns.
- * Return: a listener, or an ERR_PTR().
+ * Return: a listener, or an ERR_PTR(): -EADDRINUSE when the port is taken.
  */
 struct tally_listener *tally_listen(struct net *net, u16 port,
 				    const struct tally_listen_ops *ops,

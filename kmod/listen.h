@@ -16,7 +16,7 @@ struct tally_listener;
  *	return TALLY_REFUSE_NONE to accept, or a reason to reject.
  * @accepted: the conn made from it, or NULL when that failed (then the owner
  *	given in @params forgets about it)
- * @refused: count a refusal that the listener decided itself
+ * @refused: count a connection that was turned away
  */
 struct tally_listen_ops {
 	enum tally_refusal (*request)(void *owner, struct tally_dev *dev,

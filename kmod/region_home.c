@@ -420,6 +420,7 @@ static int region_map(struct tally_object *object, struct tally_sreq *req,
 	const struct tally_msg_region_map *msg = (const void *)req->body;
 	struct region_share *share;
 	int access, n;
+	bool opened;
 	u32 mr_bytes;
 
 	if (READ_ONCE(object->region->dead))
@@ -430,10 +431,15 @@ static int region_map(struct tally_object *object, struct tally_sreq *req,
 	share = share_get(object->region, req->session);
 	if (!share)
 		return -ENOMEM;
-	n = share_keys(object->region, share, be32_to_cpu(msg->first), access,
-		       (void *)(reply + 1));
+	/* A CLOSE that came between has not seen this share. */
+	opened = tally_object_opened(object, req->session);
+	n = opened ? share_keys(object->region, share,
+				be32_to_cpu(msg->first), access,
+				(void *)(reply + 1)) : -EACCES;
 	mr_bytes = share->mr_pages << PAGE_SHIFT;
 	share_put(share);
+	if (!opened)
+		tally_region_home_closed(object, req->session);
 	if (n > 0) {
 		reply->count = cpu_to_be32(n);
 		reply->mr_bytes = cpu_to_be32(mr_bytes);
