@@ -148,10 +148,14 @@ def case_killed_waiter(path, other):
     """A waiter that is killed leaves nothing behind."""
     one = os.open(path, os.O_RDWR)
     lock(one)
+    reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        lock(os.open(other, os.O_RDWR))
+        two = os.open(other, os.O_RDWR)
+        os.write(writer, b".")
+        lock(two)
         os._exit(1)
+    os.read(reader, 1)
     wait_for_sleep(child)
     os.kill(child, signal.SIGKILL)
     same(os.waitpid(child, 0)[1], signal.SIGKILL, "status of the waiter")
@@ -161,11 +165,11 @@ def case_killed_waiter(path, other):
 
 
 def wait_for_sleep(pid):
-    """Until a process sleeps in an ioctl."""
+    """Until a process sleeps."""
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
-            if file.read().startswith("16 "):
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            if file.read().rsplit(")", 1)[1].split()[0] in "SD":
                 return
         time.sleep(0.02)
     sys.exit("the waiter never came to wait")
