@@ -168,7 +168,8 @@ static_assert(sizeof(struct tally_hdr) == 32);
  * @auth: 1 when the sender holds a cluster key
  * @reserved: zero
  * @nonce: random
- * @mac: CHALLENGE: HMAC over "tally responder", both bodies up to @mac; HELLO: zero
+ * @mac: CHALLENGE: HMAC over "tally responder" and both bodies up to @mac;
+ *	HELLO: zero
  */
 struct tally_msg_hello {
 	__be16	version;
@@ -191,7 +192,8 @@ struct tally_msg_hello {
 static_assert(sizeof(struct tally_msg_hello) == 224);
 
 struct tally_msg_prove {
-	u8	mac[TALLY_MAC_SIZE];	/* HMAC over "tally initiator" and both bodies */
+	/* HMAC over "tally initiator" and both bodies */
+	u8	mac[TALLY_MAC_SIZE];
 } __packed;
 
 /**

@@ -149,11 +149,14 @@ def case_killed_waiter(path, other):
     """A waiter that is killed leaves nothing behind."""
     one = os.open(path, os.O_RDWR)
     lock(one)
+    reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        os.close(one)
-        lock(os.open(other, os.O_RDWR))
+        two = os.open(other, os.O_RDWR)
+        os.write(writer, b".")
+        lock(two)
         os._exit(1)
+    os.read(reader, 1)
     wait_for_sleep(child)
     os.kill(child, signal.SIGKILL)
     same(os.waitpid(child, 0)[1], signal.SIGKILL, "status of the waiter")
