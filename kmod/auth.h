@@ -16,7 +16,7 @@
  */
 struct tally_auth {
 	struct crypto_shash *hmac;
-	struct mutex lock;
+	struct mutex lock;	/* setkey and digest are one step */
 	u8 key[64];
 	u32 key_len;
 };

@@ -12,7 +12,7 @@
  * Nothing of an existing session is touched before the proof.
  */
 #include <linux/random.h>
-#include <linux/slab.h>
+#include "half.h"
 #include "handshake.h"
 #include "hello.h"
 #include "peer.h"
@@ -20,110 +20,7 @@
 /* A refused initiator hangs up; we help after this time. */
 #define REFUSED_WAIT	HZ
 
-/**
- * struct tally_handshake - one attempt, either direction
- * @list: in node->half, under node->lock
- * @ref: conn (until it passes to a session), works
- * @node: our node, referenced
- * @peer: referenced; incoming: NULL until HELLO named it
- * @conn: its conn; the owner's reference is ours
- * @incoming: the peer connected
- * @counted: it counts in peer->half_count
- * @evicted: told to go, no longer counts
- * @finished: off the list
- * @expect: message that must come next, 0: none may
- * @t: what both sides said
- * @since: our clock before the peer's lease began
- * @from: where it came from
- * @refusal: why the peer turned us away
- * @text: its sentence
- * @start: sends HELLO
- * @deadline: ends the attempt
- */
-struct tally_handshake {
-	struct list_head list;
-	struct kref ref;
-	struct tally_node *node;
-	struct tally_peer *peer;
-	struct tally_conn *conn;
-	bool incoming;
-	bool counted;
-	bool evicted;
-	bool finished;
-	u16 expect;
-	struct tally_transcript t;
-	u64 since;
-	struct sockaddr_storage from;
-	u16 refusal;
-	char text[128];
-	struct work_struct start;
-	struct delayed_work deadline;
-};
-
-static void handshake_free(struct kref *ref)
-{
-	struct tally_handshake *hs = container_of(ref, struct tally_handshake,
-						  ref);
-
-	if (hs->peer)
-		tally_peer_put(hs->peer);
-	tally_node_put(hs->node);
-	kfree(hs);
-}
-
-static void handshake_put(struct tally_handshake *hs)
-{
-	kref_put(&hs->ref, handshake_free);
-}
-
-/* It is over, one way or the other; its place in the counts is free. */
-static void handshake_finish(struct tally_handshake *hs)
-{
-	struct tally_peer *peer = hs->peer;
-
-	mutex_lock(&hs->node->lock);
-	hs->finished = true;
-	list_del_init(&hs->list);
-	if (hs->incoming && !hs->evicted)
-		hs->node->half_count--;
-	mutex_unlock(&hs->node->lock);
-	if (peer) {
-		mutex_lock(&peer->lock);
-		if (peer->attempt == hs)
-			peer->attempt = NULL;
-		if (hs->counted)
-			peer->half_count--;
-		hs->counted = false;
-		mutex_unlock(&peer->lock);
-	}
-	if (cancel_delayed_work_sync(&hs->deadline))
-		handshake_put(hs);
-}
-
-static void handshake_arm(struct tally_handshake *hs, unsigned long wait)
-{
-	mutex_lock(&hs->node->lock);
-	if (!hs->finished) {
-		kref_get(&hs->ref);
-		if (mod_delayed_work(hs->node->wq, &hs->deadline, wait))
-			kref_put(&hs->ref, handshake_free);
-	}
-	mutex_unlock(&hs->node->lock);
-}
-
-static void handshake_deadline(struct work_struct *work)
-{
-	struct tally_handshake *hs = container_of(work, struct tally_handshake,
-						  deadline.work);
-	struct tally_node *node = hs->node;
-
-	if (hs->expect)
-		atomic64_inc(&node->stats.refused[TALLY_REFUSE_TIMEOUT]);
-	tally_conn_fail(hs->conn, -ETIMEDOUT);
-	handshake_put(hs);
-}
-
-static int handshake_send(struct tally_handshake *hs, u16 type,
+int tally_handshake_send(struct tally_handshake *hs, u16 type,
 			  const void *body, u32 len)
 {
 	struct tally_msg_head head = { .type = type };
@@ -181,8 +78,8 @@ static void handshake_refuse(struct tally_handshake *hs,
 		strscpy(hs->text, text, sizeof(hs->text));
 	}
 	hs->expect = 0;
-	if (!handshake_send(hs, TALLY_MSG_REFUSE, &body, sizeof(body)))
-		handshake_arm(hs, REFUSED_WAIT);
+	if (!tally_handshake_send(hs, TALLY_MSG_REFUSE, &body, sizeof(body)))
+		tally_half_arm(hs, REFUSED_WAIT);
 }
 
 /* The other side turned us away. */
@@ -262,7 +159,7 @@ static void handshake_hello(struct tally_handshake *hs, const void *body,
 		return;
 	}
 	hs->expect = TALLY_MSG_PROVE;
-	handshake_send(hs, TALLY_MSG_CHALLENGE, challenge, sizeof(*challenge));
+	tally_handshake_send(hs, TALLY_MSG_CHALLENGE, challenge, sizeof(*challenge));
 }
 
 /* Initiator: CHALLENGE came. */
@@ -293,7 +190,7 @@ static void handshake_challenge(struct tally_handshake *hs, const void *body,
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(challenge->depth));
 	hs->expect = TALLY_MSG_READY;
 	hs->since = ktime_get_boottime_ns();
-	handshake_send(hs, TALLY_MSG_PROVE, &prove, sizeof(prove));
+	tally_handshake_send(hs, TALLY_MSG_PROVE, &prove, sizeof(prove));
 }
 
 static void handshake_params(struct tally_handshake *hs,
@@ -371,7 +268,7 @@ static int handshake_send_ready(struct tally_handshake *hs,
 	err = tally_ready_sign(hs->node, key, &ready, ready.mac);
 	if (err)
 		return err;
-	return handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
+	return tally_handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
 }
 
 static struct tally_session *handshake_new_session(struct tally_handshake *hs,
@@ -400,8 +297,8 @@ static void handshake_done(struct tally_handshake *hs)
 	tally_peer_saw_epoch(hs->peer, be64_to_cpu(hs->incoming ?
 						   hs->t.hello.epoch :
 						   hs->t.challenge.epoch));
-	handshake_finish(hs);
-	handshake_put(hs);
+	tally_half_finish(hs);
+	tally_half_put(hs);
 }
 
 /* Responder: the initiator proved itself. */
@@ -414,7 +311,7 @@ static void handshake_admit(struct tally_handshake *hs)
 	bool resumed;
 
 	reason = handshake_settle(hs, &s);
-	resumed = s != NULL;
+	resumed = s;
 	if (reason == TALLY_REFUSE_NAME_IN_USE) {
 		handshake_name_in_use(hs);
 		return;
@@ -547,7 +444,7 @@ static void handshake_ready(struct tally_handshake *hs, const void *body,
 	tally_session_put(s);
 }
 
-static void handshake_message(struct tally_conn *conn,
+void tally_handshake_message(struct tally_conn *conn,
 			      const struct tally_hdr *hdr, const void *body,
 			      u32 len)
 {
@@ -579,271 +476,5 @@ static void handshake_message(struct tally_conn *conn,
 	case TALLY_MSG_READY:
 		handshake_ready(hs, body, len);
 		break;
-	}
-}
-
-static int handshake_bind(struct tally_conn *conn, struct tally_dev *dev)
-{
-	conn->pd = dev->ctrl_pd;
-	return 0;
-}
-
-static void handshake_start(struct work_struct *work)
-{
-	struct tally_handshake *hs = container_of(work, struct tally_handshake,
-						  start);
-	struct tally_session *old = tally_peer_session(hs->peer);
-
-	tally_hello_fill(&hs->t.hello, hs->node, hs->peer->name,
-			 old ? old->id : 0, hs->conn->qp->qp_num);
-	if (old)
-		tally_session_put(old);
-	hs->expect = TALLY_MSG_CHALLENGE;
-	handshake_arm(hs, TALLY_HANDSHAKE_TIMEOUT);
-	handshake_send(hs, TALLY_MSG_HELLO, &hs->t.hello,
-		       sizeof(hs->t.hello));
-	tally_conn_put(hs->conn);
-	handshake_put(hs);
-}
-
-/* CM handler context. */
-static void handshake_up(struct tally_conn *conn)
-{
-	struct tally_handshake *hs = conn->owner;
-
-	tally_stat_inc(conn->stats, TALLY_STAT_CONN_UP);
-	if (hs->incoming)
-		return;
-	hs->conn = tally_conn_get(conn);
-	kref_get(&hs->ref);
-	queue_work(hs->node->wq, &hs->start);
-}
-
-static void handshake_down(struct tally_conn *conn, int err)
-{
-	struct tally_handshake *hs = conn->owner;
-
-	tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
-	handshake_finish(hs);
-	if (!hs->incoming)
-		tally_peer_failed(hs->peer, err, hs->refusal ?: conn->refusal,
-				  hs->refusal ? hs->text : NULL);
-	tally_conn_put(conn);
-	handshake_put(hs);
-}
-
-static const struct tally_conn_ops handshake_ops = {
-	.bind = handshake_bind,
-	.up = handshake_up,
-	.down = handshake_down,
-	.message = handshake_message,
-};
-
-static struct tally_handshake *handshake_alloc(struct tally_node *node,
-					       bool incoming)
-{
-	struct tally_handshake *hs = kzalloc(sizeof(*hs), GFP_KERNEL);
-
-	if (!hs)
-		return NULL;
-	kref_init(&hs->ref);
-	INIT_LIST_HEAD(&hs->list);
-	INIT_WORK(&hs->start, handshake_start);
-	INIT_DELAYED_WORK(&hs->deadline, handshake_deadline);
-	hs->node = tally_node_get(node);
-	hs->incoming = incoming;
-	hs->expect = incoming ? TALLY_MSG_HELLO : 0;
-	return hs;
-}
-
-/**
- * tally_handshake_connect - begin an attempt
- * @peer: to whom; under peer->lock
- *
- * Return: 0, and tally_peer_failed() or a session follows; or an errno.
- */
-int tally_handshake_connect(struct tally_peer *peer)
-{
-	struct tally_conn_params params = {
-		.ops = &handshake_ops,
-		.stats = &peer->node->stats,
-		.messages = true,
-		.lease_ms = peer->node->config.lease_ms,
-		.priv = {
-			.magic = cpu_to_be32(TALLY_WIRE_MAGIC),
-			.version = cpu_to_be16(TALLY_WIRE_VERSION),
-			.kind = TALLY_KIND_CONTROL,
-		},
-	};
-	struct tally_handshake *hs = handshake_alloc(peer->node, false);
-	struct tally_conn *conn;
-
-	lockdep_assert_held(&peer->lock);
-	if (!hs)
-		return -ENOMEM;
-	hs->peer = tally_peer_get(peer);
-	kref_get(&hs->ref);	/* the conn's; ours lasts until return */
-	params.owner = hs;
-	peer->attempt = hs;
-	conn = tally_conn_connect(peer->node->net,
-				  (struct sockaddr *)&peer->addr, &params);
-	if (IS_ERR(conn)) {
-		peer->attempt = NULL;
-		handshake_put(hs);
-		handshake_put(hs);
-		return PTR_ERR(conn);
-	}
-	hs->conn = conn;
-	handshake_put(hs);
-	return 0;
-}
-
-/**
- * tally_handshake_cancel - give our attempt at a peer up
- * @peer: the peer
- * @err: why
- */
-void tally_handshake_cancel(struct tally_peer *peer, int err)
-{
-	struct tally_conn *conn = NULL;
-
-	mutex_lock(&peer->lock);
-	if (peer->attempt && peer->attempt->conn)
-		conn = tally_conn_get(peer->attempt->conn);
-	mutex_unlock(&peer->lock);
-	if (!conn)
-		return;
-	tally_conn_fail(conn, err);
-	tally_conn_put(conn);
-}
-
-static bool same_host(const struct sockaddr_storage *a,
-		      const struct sockaddr *b)
-{
-	if (a->ss_family != b->sa_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return ((struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((struct sockaddr_in *)b)->sin_addr.s_addr;
-	return ipv6_addr_equal(&((struct sockaddr_in6 *)a)->sin6_addr,
-			       &((struct sockaddr_in6 *)b)->sin6_addr);
-}
-
-/* Under node->lock: the oldest half-open one goes when there are too many. */
-static void handshake_make_room(struct tally_node *node,
-				const struct sockaddr *from)
-{
-	struct tally_handshake *hs, *oldest = NULL, *same = NULL, *victim;
-	u32 n = 0;
-
-	lockdep_assert_held(&node->lock);
-	list_for_each_entry(hs, &node->half, list) {
-		if (!hs->incoming || hs->evicted || !hs->conn)
-			continue;
-		if (!oldest)
-			oldest = hs;
-		if (!same_host(&hs->from, from))
-			continue;
-		if (!same)
-			same = hs;
-		n++;
-	}
-	victim = n >= TALLY_HALF_OPEN_PEER ? same :
-		 node->half_count >= TALLY_HALF_OPEN_MAX ? oldest : NULL;
-	if (!victim)
-		return;
-	victim->evicted = true;
-	node->half_count--;
-	atomic64_inc(&node->stats.refused[TALLY_REFUSE_BUSY]);
-	tally_conn_fail(victim->conn, -EBUSY);
-}
-
-static size_t sockaddr_size(const struct sockaddr *sa)
-{
-	return sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
-					  sizeof(struct sockaddr_in6);
-}
-
-/**
- * tally_handshake_request - somebody opens a control conn
- * @node: our node
- * @from: where from
- * @params: filled when it may
- *
- * Context: CM handler. tally_handshake_accepted() must follow.
- * Return: TALLY_REFUSE_NONE or why not.
- */
-enum tally_refusal tally_handshake_request(struct tally_node *node,
-					   const struct sockaddr *from,
-					   struct tally_conn_params *params)
-{
-	struct tally_handshake *hs;
-	bool running;
-
-	hs = handshake_alloc(node, true);
-	if (!hs)
-		return TALLY_REFUSE_BUSY;
-	memcpy(&hs->from, from, sockaddr_size(from));
-	mutex_lock(&node->lock);
-	running = node->state == TALLY_NODE_RUNNING;
-	if (running) {
-		handshake_make_room(node, from);
-		list_add_tail(&hs->list, &node->half);
-		node->half_count++;
-	}
-	mutex_unlock(&node->lock);
-	if (!running) {
-		handshake_put(hs);
-		return TALLY_REFUSE_SHUTDOWN;
-	}
-	kref_get(&hs->ref);	/* the conn's; ours lasts until accepted() */
-	params->ops = &handshake_ops;
-	params->owner = hs;
-	params->messages = true;
-	params->lease_ms = node->config.lease_ms;
-	return TALLY_REFUSE_NONE;
-}
-
-/**
- * tally_handshake_accepted - what became of an accepted control conn
- * @params: as filled by tally_handshake_request()
- * @conn: the conn, whose reference passes on, or NULL
- */
-void tally_handshake_accepted(struct tally_conn_params *params,
-			      struct tally_conn *conn)
-{
-	struct tally_handshake *hs = params->owner;
-
-	if (conn) {
-		hs->conn = conn;
-		handshake_arm(hs, TALLY_HANDSHAKE_TIMEOUT);
-	} else {
-		handshake_finish(hs);
-		handshake_put(hs);
-	}
-	handshake_put(hs);
-}
-
-/**
- * tally_handshakes_stop - end every incoming handshake and wait
- * @node: node that stops; its listener is gone
- */
-void tally_handshakes_stop(struct tally_node *node)
-{
-	struct tally_handshake *hs;
-	struct tally_conn *conn;
-
-	for (;;) {
-		conn = NULL;
-		mutex_lock(&node->lock);
-		hs = list_first_entry_or_null(&node->half,
-					      struct tally_handshake, list);
-		if (hs)
-			conn = tally_conn_get(hs->conn);
-		mutex_unlock(&node->lock);
-		if (!hs)
-			return;
-		tally_conn_close(conn, -ESHUTDOWN);
-		tally_conn_put(conn);
 	}
 }

@@ -72,7 +72,7 @@ enum tally_refusal tally_hello_check(const struct tally_msg_hello *hello,
 		return TALLY_REFUSE_ABI;
 	if (strcmp(hello->to, node->config.name))
 		return TALLY_REFUSE_WRONG_NAME;
-	if (hello->auth != (node->auth.key_len != 0))
+	if (hello->auth != !!node->auth.key_len)
 		return TALLY_REFUSE_AUTH_MISMATCH;
 	return TALLY_REFUSE_NONE;
 }

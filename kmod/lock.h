@@ -109,6 +109,7 @@ void tally_lock_homes_over(struct tally_session *s);
  * @holder_slot: its node slot
  * @token: token counter
  * @waiters: nodes in the queue
+ * @age_ms: how long the holder has it; 0 where the home cannot know (fast)
  */
 struct tally_lock_info {
 	const char *state;

@@ -114,7 +114,7 @@ struct tally_node {
 	struct tally_stats stats;
 	struct workqueue_struct *wq;
 	struct tally_listener *listener;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	enum tally_node_state state;
 	struct list_head peers;
 	struct list_head users;

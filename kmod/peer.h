@@ -42,8 +42,8 @@ struct tally_peer {
 	struct tally_node *node;
 	char name[TALLY_NAME_SIZE];
 	struct sockaddr_storage addr;
-	struct mutex admit;
-	struct mutex lock;
+	struct mutex admit;	/* one admission at a time */
+	struct mutex lock;	/* see above */
 	struct tally_session *session;
 	struct tally_handshake *attempt;
 	u32 half_count;
@@ -78,6 +78,18 @@ struct tally_session *tally_peer_session(struct tally_peer *peer);
  * @error: last error, 0 or negative errno
  * @refusal: name of the last refusal, "none"
  * @text: sentence that came with it
+ * @session: id of the session, 0 without one
+ * @my_slot: our node slot at the peer
+ * @peer_slot: its node slot here
+ * @lanes: lanes that are up
+ * @incarnation: the peer's start
+ * @epoch: highest home epoch it told
+ * @auth: there is a cluster key
+ * @atomics: the peer can post atomics
+ * @lease_ms: agreed lease
+ * @lease_left_ms: what is left of it
+ * @connects: attempts made
+ * @dev: RDMA device of the session
  */
 struct tally_peer_info {
 	const char *state;

@@ -12,7 +12,6 @@ struct tally_arena_peer {
 	u8 access;
 };
 
-
 static struct tally_arena_peer *arena_peer(struct tally_arena *arena,
 					   const char *name)
 {

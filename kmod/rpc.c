@@ -42,7 +42,7 @@ struct rpc_call {
  * @free: woken when a slot becomes free or the session changes
  */
 struct tally_rpc_client {
-	spinlock_t lock;
+	spinlock_t lock;	/* all below */
 	DECLARE_BITMAP(used, TALLY_RPC_SLOTS);
 	struct rpc_call *call[TALLY_RPC_SLOTS];
 	u32 seq[TALLY_RPC_SLOTS];
@@ -62,7 +62,7 @@ enum sreq_state {
  * @req: one for each slot
  */
 struct tally_rpc_server {
-	struct mutex lock;
+	struct mutex lock;	/* states and replies */
 	struct tally_sreq req[TALLY_RPC_SLOTS];
 };
 

@@ -102,7 +102,7 @@ struct tally_session {
 	u8 key[TALLY_MAC_SIZE];
 	u32 lease_ms;
 	bool initiator;
-	spinlock_t lock;
+	spinlock_t lock;	/* all below but @upcall */
 	enum tally_session_state state;
 	int error;
 	struct tally_conn *ctrl;
@@ -121,7 +121,7 @@ struct tally_session {
 	struct tally_rpc_server *server;
 	atomic_t mr_pages;
 	wait_queue_head_t wait;
-	struct mutex upcall;
+	struct mutex upcall;	/* ops of the object layer */
 	bool announced;
 	bool resumed;
 	bool active;

@@ -273,6 +273,7 @@ struct tally_msg_attach {
  * @uid: owner of the arena's directory
  * @gid: its group
  * @perm: its permission bits
+ * @reserved2: zero
  */
 struct tally_rep_attach {
 	__be32	arena;

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,8 @@
 #include <unistd.h>
 #include <linux/keyctl.h>
 #include <uapi/linux/tally.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static void die(const char *what)
 {
@@ -35,7 +36,7 @@ static int must_open(const char *path, int flags)
 	return fd;
 }
 
-static uint64_t lock(int fd)
+static unsigned long long lock(int fd)
 {
 	struct tally_ioc_lock arg = { .flags = 0 };
 
@@ -90,7 +91,7 @@ static int do_record(char **arg)
 	int lock_fd = must_open(arg[0], O_RDWR);
 	int region = must_open(arg[1], O_RDWR);
 	long n = atol(arg[2]);
-	uint64_t record;
+	unsigned long long record;
 
 	while (n--) {
 		lock(lock_fd);
@@ -107,7 +108,7 @@ static int do_record(char **arg)
 
 static int do_hold(char **arg)
 {
-	printf("%" PRIu64 "\n", lock(must_open(arg[0], O_RDWR)));
+	printf("%llu\n", lock(must_open(arg[0], O_RDWR)));
 	fflush(stdout);
 	pause();
 	return 0;
@@ -115,7 +116,7 @@ static int do_hold(char **arg)
 
 static int do_take(char **arg)
 {
-	printf("%" PRIu64 "\n", lock(must_open(arg[0], O_RDWR)));
+	printf("%llu\n", lock(must_open(arg[0], O_RDWR)));
 	return 0;
 }
 
@@ -135,7 +136,7 @@ int main(int argc, char **argv)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(jobs); i++)
 		if (argc > 1 && !strcmp(argv[1], jobs[i].name) &&
 		    argc == jobs[i].args + 2)
 			return jobs[i].run(argv + 2);
