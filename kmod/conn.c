@@ -236,16 +236,7 @@ u8 tally_conn_responder_depth(const struct tally_conn *conn)
 	return max_t(u8, min(conn->rd_atomic, conn->dev->max_dest_rd_atomic), 1);
 }
 
-/**
- * tally_conn_wc_errno - why a conn broke
- * @status: status of the completion that told it
- *
- * A flush on a QP that nobody tore down is how some devices report a local
- * failure, so it is an error like the others.
- *
- * Return: a negative errno.
- */
-int tally_conn_wc_errno(enum ib_wc_status status)
+static int tally_conn_wc_errno(enum ib_wc_status status)
 {
 	switch (status) {
 	case IB_WC_RETRY_EXC_ERR:
@@ -260,6 +251,25 @@ int tally_conn_wc_errno(enum ib_wc_status status)
 	default:
 		return -EIO;
 	}
+}
+
+/**
+ * tally_conn_wc_failed - a work request failed
+ * @conn: conn
+ * @status: status of its completion
+ *
+ * A flush on a QP that nobody tore down is how some devices report a local
+ * failure, so it breaks the conn like any other error. Before it is UP a
+ * flush only says that the core gave up on the QP: the event that follows
+ * tells why, and must not find the conn closing already.
+ *
+ * Context: any, with conn->lock held.
+ */
+void tally_conn_wc_failed(struct tally_conn *conn, enum ib_wc_status status)
+{
+	lockdep_assert_held(&conn->lock);
+	if (conn->state == TALLY_CONN_UP)
+		tally_conn_fail_locked(conn, tally_conn_wc_errno(status));
 }
 
 static void tally_conn_timer(struct work_struct *work)

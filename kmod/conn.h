@@ -208,7 +208,7 @@ struct tally_dev *tally_conn_dev(struct tally_conn *conn);
 u8 tally_conn_ack_timeout(u32 lease_ms);
 u8 tally_conn_initiator_depth(const struct tally_conn *conn);
 u8 tally_conn_responder_depth(const struct tally_conn *conn);
-/* Why the conn broke, from the status of a work completion. */
-int tally_conn_wc_errno(enum ib_wc_status status);
+/* A work request failed, and so did the conn. With conn->lock held. */
+void tally_conn_wc_failed(struct tally_conn *conn, enum ib_wc_status status);
 
 #endif

@@ -142,7 +142,7 @@ static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 	tally_send_unmap(conn, send);
 	spin_lock_irqsave(&conn->lock, flags);
 	if (wc->status != IB_WC_SUCCESS)
-		tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+		tally_conn_wc_failed(conn, wc->status);
 	if (send->credit) {
 		list_move(&send->list, &msgs->spare);
 		send = NULL;
@@ -235,7 +235,7 @@ static void tally_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	else if (wc->status == IB_WC_LOC_LEN_ERR)
 		tally_msgs_malformed(conn);
 	else
-		tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+		tally_conn_wc_failed(conn, wc->status);
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
