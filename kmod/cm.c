@@ -80,7 +80,8 @@ static int tally_cm_established(struct tally_conn *conn,
 	if (!conn->incoming) {
 		conn->rd_atomic = min(tally_conn_initiator_depth(conn),
 				      rep->initiator_depth);
-		if (!conn->rd_atomic)
+		if (!conn->rd_atomic ||
+		    rep->rnr_retry_count > TALLY_CONN_RETRIES)
 			return -EPROTO;
 	}
 	tally_conn_set_up(conn, TALLY_CONN_CONNECTING);

@@ -13,6 +13,8 @@
 #include "op.h"
 #include "stats.h"
 
+/* How long a finishing conn waits for its messages to arrive. */
+#define TALLY_CONN_FINISH	HZ
 /* Longer than this in our close work is worth a line in the log. */
 #define TALLY_CONN_STUCK	(10 * HZ)
 
@@ -109,6 +111,42 @@ void tally_conn_fail(struct tally_conn *conn, int err)
 
 	spin_lock_irqsave(&conn->lock, flags);
 	tally_conn_fail_locked(conn, err);
+	spin_unlock_irqrestore(&conn->lock, flags);
+}
+
+/**
+ * tally_conn_check_finish - fail a finishing conn that has nothing to send
+ * @conn: conn
+ *
+ * Context: any, with conn->lock held.
+ */
+void tally_conn_check_finish(struct tally_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (conn->finish_err && tally_msgs_idle(conn))
+		tally_conn_fail_locked(conn, conn->finish_err);
+}
+
+/**
+ * tally_conn_finish - break a conn after its last message
+ * @conn: conn
+ * @err: why, a negative errno
+ *
+ * Context: any.
+ */
+void tally_conn_finish(struct tally_conn *conn, int err)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	if (conn->state == TALLY_CONN_UP && conn->msgs) {
+		conn->finish_err = conn->finish_err ?: err;
+		queue_delayed_work(tally_conn_wq, &conn->timer,
+				   TALLY_CONN_FINISH);
+		tally_conn_check_finish(conn);
+	} else {
+		tally_conn_fail_locked(conn, err);
+	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
@@ -236,16 +274,7 @@ u8 tally_conn_responder_depth(const struct tally_conn *conn)
 	return max_t(u8, min(conn->rd_atomic, conn->dev->max_dest_rd_atomic), 1);
 }
 
-/**
- * tally_conn_wc_errno - why a conn broke
- * @status: status of the completion that told it
- *
- * A flush on a QP that nobody tore down is how some devices report a local
- * failure, so it is an error like the others.
- *
- * Return: a negative errno.
- */
-int tally_conn_wc_errno(enum ib_wc_status status)
+static int tally_conn_wc_errno(enum ib_wc_status status)
 {
 	switch (status) {
 	case IB_WC_RETRY_EXC_ERR:
@@ -262,6 +291,25 @@ int tally_conn_wc_errno(enum ib_wc_status status)
 	}
 }
 
+/**
+ * tally_conn_wc_failed - a work request failed
+ * @conn: conn
+ * @status: status of its completion
+ *
+ * A flush on a QP that nobody tore down is how some devices report a local
+ * failure, so it breaks the conn like any other error. Before it is UP a
+ * flush only says that the core gave up on the QP: the event that follows
+ * tells why, and must not find the conn closing already.
+ *
+ * Context: any, with conn->lock held.
+ */
+void tally_conn_wc_failed(struct tally_conn *conn, enum ib_wc_status status)
+{
+	lockdep_assert_held(&conn->lock);
+	if (conn->state == TALLY_CONN_UP)
+		tally_conn_fail_locked(conn, tally_conn_wc_errno(status));
+}
+
 static void tally_conn_timer(struct work_struct *work)
 {
 	struct tally_conn *conn = container_of(to_delayed_work(work),
@@ -271,8 +319,8 @@ static void tally_conn_timer(struct work_struct *work)
 
 	spin_lock_irqsave(&conn->lock, flags);
 	closing = conn->state >= TALLY_CONN_CLOSING;
-	if (conn->state < TALLY_CONN_UP)
-		tally_conn_fail_locked(conn, -ETIMEDOUT);
+	if (conn->state < TALLY_CONN_UP || conn->finish_err)
+		tally_conn_fail_locked(conn, conn->finish_err ?: -ETIMEDOUT);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (!closing)
 		return;

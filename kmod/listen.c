@@ -44,6 +44,10 @@ static enum tally_refusal tally_req_check(const struct rdma_conn_param *param)
 	/* Without these one side could never read or post an atomic. */
 	if (!param->initiator_depth || !param->responder_resources)
 		return TALLY_REFUSE_MALFORMED;
+	/* Our QP takes these over, and would retry for ever with 7. */
+	if (param->retry_count > TALLY_CONN_RETRIES ||
+	    param->rnr_retry_count > TALLY_CONN_RETRIES)
+		return TALLY_REFUSE_MALFORMED;
 	return TALLY_REFUSE_NONE;
 }
 

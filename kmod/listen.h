@@ -14,8 +14,9 @@ struct tally_listener;
  * @request: somebody connects. CM handler context. @req is valid in magic,
  *	version and size. Fill @params (ops, owner, stats, pd, messages, …) and
  *	return TALLY_REFUSE_NONE to accept, or a reason to reject.
- * @accepted: the conn made from it, or NULL when that failed (then the owner
- *	given in @params forgets about it)
+ * @accepted: the conn made from it, with a reference for the owner, or NULL
+ *	when that failed (then the owner given in @params forgets about it).
+ *	Before any upcall of the conn, in the same context.
  * @refused: count a connection that was turned away
  */
 struct tally_listen_ops {

@@ -142,7 +142,7 @@ static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 	tally_send_unmap(conn, send);
 	spin_lock_irqsave(&conn->lock, flags);
 	if (wc->status != IB_WC_SUCCESS)
-		tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+		tally_conn_wc_failed(conn, wc->status);
 	if (send->credit) {
 		list_move(&send->list, &msgs->spare);
 		send = NULL;
@@ -151,6 +151,7 @@ static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 		msgs->in_sq--;
 	}
 	tally_msgs_pump(conn);
+	tally_conn_check_finish(conn);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	kfree(send);
 }
@@ -235,7 +236,7 @@ static void tally_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	else if (wc->status == IB_WC_LOC_LEN_ERR)
 		tally_msgs_malformed(conn);
 	else
-		tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+		tally_conn_wc_failed(conn, wc->status);
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
@@ -389,6 +390,18 @@ u32 tally_msgs_backlog(struct tally_conn *conn)
 }
 
 /**
+ * tally_msgs_idle - has the peer got all that was sent?
+ * @conn: control conn, its lock held
+ *
+ * Return: true when no message is queued or on the wire.
+ */
+bool tally_msgs_idle(struct tally_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	return !conn->msgs->backlog && !conn->msgs->in_sq;
+}
+
+/**
  * tally_msgs_set_depth - the peer said how many RECVs it has
  * @conn: control conn
  * @depth: their number; fewer than everybody has are not believed
@@ -538,14 +551,6 @@ int tally_msgs_create(struct tally_conn *conn)
 	return tally_msgs_fill(conn, msgs);
 }
 
-static void tally_sends_free(struct list_head *sends)
-{
-	struct tally_send *send, *next;
-
-	list_for_each_entry_safe(send, next, sends, list)
-		kfree(send);
-}
-
 /**
  * tally_msgs_destroy - undo tally_msgs_create()
  * @conn: conn without a QP; without messages nothing is done
@@ -553,7 +558,7 @@ static void tally_sends_free(struct list_head *sends)
 void tally_msgs_destroy(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = conn->msgs;
-	struct tally_send *send;
+	struct tally_send *send, *next;
 	int i;
 
 	if (!msgs)
@@ -561,9 +566,10 @@ void tally_msgs_destroy(struct tally_conn *conn)
 	/* Every send completes in the drain, unless the device lost it. */
 	list_for_each_entry(send, &msgs->wire, list)
 		tally_send_unmap(conn, send);
-	tally_sends_free(&msgs->wire);
-	tally_sends_free(&msgs->queue);
-	tally_sends_free(&msgs->spare);
+	list_splice(&msgs->queue, &msgs->wire);
+	list_splice(&msgs->spare, &msgs->wire);
+	list_for_each_entry_safe(send, next, &msgs->wire, list)
+		kfree(send);
 	for (i = 0; i < TALLY_MSG_DEPTH; i++)
 		tally_recv_free(conn, &msgs->recvs[i]);
 	kvfree(msgs);

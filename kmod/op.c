@@ -204,7 +204,7 @@ static void tally_op_first_completed(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_irqsave(&conn->lock, flags);
 	if (!op->status)
 		op->status = tally_op_wc_status(wc->status);
-	tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+	tally_conn_wc_failed(conn, wc->status);
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
@@ -355,7 +355,7 @@ static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 	begun = tally_compat_post_begin(conn->posts_in_bh);
 	spin_lock_irqsave(&conn->lock, flags);
 	if (wc->status != IB_WC_SUCCESS)
-		tally_conn_fail_locked(conn, tally_conn_wc_errno(wc->status));
+		tally_conn_wc_failed(conn, wc->status);
 	if (!op->status)
 		op->status = tally_op_last_status(op, wc->status);
 	if (!op->status && tally_op_is_atomic(op))
