@@ -42,15 +42,15 @@ knock() {
 	check "$text" wait_until 20 grew "$node" "$reason" "$before"
 }
 
-plan 46
+plan 47
 
 check "two nodes without a key" eval 'add_node a && add_node b && join a b'
 check_equal "it is said that nobody proved anything" False \
 	"$(peer_field a b auth)"
-check "a node with a key, and one with another" eval '
-	keyed tally node add c port 7477 lease 20000 key tally:test nomount &&
-	"$withkey" tally:test "another key of enough length" \
-		tally node add d port 7478 lease 20000 key tally:test nomount'
+check "a node with a key" keyed \
+	tally node add c port 7477 lease 20000 key tally:test nomount
+check "and one with another" "$withkey" tally:test "another, long enough" \
+	tally node add d port 7478 lease 20000 key tally:test nomount
 check_fails "a key that is not there" 1 'no logon key' \
 	tally node add e port 7479 key tally:none nomount
 check_fails "a key that is too short" 1 'key' "$withkey" tally:test short \
@@ -78,9 +78,9 @@ check "who is not configured is refused" eval '
 check "and counted" grew c unknown_peer 0
 add_peer c d
 wait_until 60 is_live c d
-check "a name that is another's is refused" eval '
-	tally peer add x addr "$here" port 7476 node a &&
-	wait_until 30 refusal_is a x wrong_name'
+tally peer add x addr "$here" port 7476 node a
+check "a name that is another's is refused" \
+	wait_until 30 refusal_is a x wrong_name
 tally peer del x node a
 
 if [ ! -x "$stranger" ]; then

@@ -42,8 +42,8 @@ hold() {
 
 # load_ends SECONDS
 load_ends() {
-	wait_until "$1" ended $count && wait_until "$1" ended $copy &&
-		wait_until "$1" ended $locks
+	wait_until "$1" ended "$count" && wait_until "$1" ended "$copy" &&
+		wait_until "$1" ended "$locks"
 }
 
 works() {
@@ -129,5 +129,5 @@ check "the file elsewhere says why" \
 umount "$mnt/a"
 del_node b
 check "all is gone" wait_until 20 nodes_gone
-check "nobody uses the module" wait_until 20 bash -c \
-	'[ "$(cat /sys/module/tally/refcnt)" = 0 ]'
+check "nobody uses the module" wait_until 20 \
+	grep -qx 0 /sys/module/tally/refcnt

@@ -9,6 +9,8 @@
 need_machines 3
 need_tally
 lease=12000
+# shellcheck disable=SC2016 # for another shell
+tell='echo held $TALLY_TOKEN'
 load=$LIB_DIR/load
 plan 38
 
@@ -92,12 +94,12 @@ token_in() {
 
 # counted NAME COUNTER: what was done is in the counter, what is unknown may be.
 counted() {
-	local value done unknown
+	local value sure unknown
 
 	value=$(tally counter read "$2")
-	read -r _ done _ unknown _ < <(grep ^done "/out/$1")
-	echo "value $value, done $done, unknown $unknown"
-	[ "$value" -ge "$done" ] && [ "$value" -le $((done + unknown)) ]
+	read -r _ sure _ unknown _ < <(grep "^done" "/out/$1")
+	echo "value $value, done $sure, unknown $unknown"
+	[ "$value" -ge "$sure" ] && [ "$value" -le $((sure + unknown)) ]
 }
 
 # higher NAME OTHER: its token is higher than the other's.
@@ -142,7 +144,7 @@ check "and comes back" wait_until 60 is_live 3 1
 check_equal "as the same session" "$session" "$(field 1 3 session)"
 check "resumed" grew 3 session_resumed "$resumed"
 check "the load goes on to its end" eval \
-	'says 60 nic ^done && says 60 cpu ^done'
+	'says 60 nic "^done" && says 60 cpu "^done"'
 check "nic: nothing is lost or done twice" counted nic t/c
 check "cpu: nothing is lost or done twice" counted cpu m/c
 check "cpu: and nothing is unknown" grep -q 'unknown 0 ' /out/cpu
@@ -154,7 +156,7 @@ check_equal "as the command's status says" 0 "$(
 
 # Longer than the lease.
 check "a lock is held again" hold 3 long
-begin 2 second tally lock run t/l -- bash -c 'echo held $TALLY_TOKEN'
+begin 2 second tally lock run t/l -- sh -c "$tell"
 begin 3 lost "$load" until /dev/tally/t/c
 check "load" says 30 lost ready
 rig_cut 3
@@ -172,7 +174,7 @@ check "and locks again" on 3 tally lock run t/l timeout 60000 -- true
 
 # Death.
 check "machine 3 holds the lock" hold 3 dead
-begin 2 heir tally lock run t/l -- bash -c 'echo held $TALLY_TOKEN'
+begin 2 heir tally lock run t/l -- sh -c "$tell"
 started=$SECONDS
 rig_kill 3
 check "it dies, and machine 2 gets the lock" says 60 heir held

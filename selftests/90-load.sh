@@ -78,6 +78,7 @@ end_jobs() {
 check "nodes, c without atomics" eval \
 	"add_node a && add_node b && add_node c atomics off"
 check "they are joined" eval 'join a b && join a c && join b c'
+# shellcheck disable=SC2016 # for another shell
 check "objects" bash -c '
 	tally arena add t access rw node a && tally counter add t/c node a &&
 	tally lock add t/l node a && tally region add t/r size 4096 node a &&

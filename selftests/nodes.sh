@@ -129,6 +129,7 @@ begin() {
 
 	shift
 	"$@" > "$lib_work/$name" 2>&1 &
+	# shellcheck disable=SC2034 # the tests
 	begun=$!
 }
 
