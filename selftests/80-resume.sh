@@ -148,7 +148,7 @@ check "the load goes on to its end" eval \
 check "nic: nothing is lost or done twice" counted nic t/c
 check "cpu: nothing is lost or done twice" counted cpu m/c
 check "cpu: and nothing is unknown" grep -q 'unknown 0 ' /out/cpu
-check_fails "the lock is held still" 125 . tally lock run t/l try -- true
+check_fails "the lock is held still" 125 'holds it' tally lock run t/l try -- true
 : > /out/short.go
 check "and was all the while" says 30 short 'let go'
 check_equal "as the command's status says" 0 "$(
