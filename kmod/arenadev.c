@@ -45,7 +45,7 @@ void tally_arena_ready(struct tally_arena *arena, u8 mode)
 	if (!ready)
 		return;
 	wake_up_all(&arena->wait);
-	tally_node_event(arena->node, "tally_arena_ready", arena->config.name,
+	tally_node_event(arena->node, "arena_ready", arena->config.name,
 			 mode == TALLY_MODE_NIC ? "nic" : "cpu");
 }
 

@@ -316,29 +316,39 @@ static void tally_conn_destroy_qp(struct tally_conn *conn)
 	conn->qp = NULL;
 }
 
+static void tally_conn_free_cq(struct tally_conn *conn)
+{
+	if (!conn->cq)
+		return;
+	tally_compat_cq_settle(conn->dev->ibdev);
+	ib_free_cq(conn->cq);
+	conn->cq = NULL;
+}
+
 /* Nobody posts any more. Ends with no QP and no operation in flight. */
 static void tally_conn_stop(struct tally_conn *conn)
 {
+	bool drained;
+
 	if (conn->ops_table)
 		tally_ops_flush(conn);
 	if (!conn->qp)
 		return;
 	if (conn->id)
 		rdma_disconnect(conn->id);
-	ib_drain_qp(conn->qp);
+	drained = tally_drain_qp(conn->qp, &conn->sq_drain, &conn->rq_drain);
 	if (conn->msgs)
 		tally_msgs_stop(conn);
 	tally_conn_destroy_qp(conn);
+	/* What did not complete by now never must, once it was given back. */
+	if (!drained)
+		tally_conn_free_cq(conn);
 	tally_ops_sweep(conn);
 }
 
 static void tally_conn_unprepare(struct tally_conn *conn)
 {
-	if (conn->cq) {
-		tally_compat_cq_settle(conn->dev->ibdev);
-		ib_free_cq(conn->cq);
-		conn->cq = NULL;
-	}
+	tally_conn_free_cq(conn);
 	tally_msgs_destroy(conn);
 	tally_ops_destroy(conn);
 }

@@ -18,6 +18,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include "drain.h"
 #include "wire.h"
 
 struct tally_conn;
@@ -108,6 +109,8 @@ struct tally_conn_params {
  * @link: in the device's list of conns, under that list's lock
  * @peer: address of the other side, family 0 for a loopback conn
  * @was_up: it has been UP
+ * @sq_drain: mark at the end of the send queue
+ * @rq_drain: mark at the end of the receive queue
  * @posts_in_bh: posting is faster with bottom halves off, see compat.h
  */
 struct tally_conn {
@@ -138,6 +141,8 @@ struct tally_conn {
 	unsigned long deadline;
 	struct list_head link;
 	struct sockaddr_storage peer;
+	struct tally_drain sq_drain;
+	struct tally_drain rq_drain;
 	bool was_up;
 	bool posts_in_bh;
 };

@@ -130,12 +130,21 @@ static void lock_req_end(struct tally_lock_req *req, int status)
 	complete(&req->wake);
 }
 
-static void lock_granted(struct tally_lock_client *c, u64 token)
+/* The request that was asked for has its answer; so has its wish to cancel. */
+static struct tally_lock_req *lock_answered(struct tally_lock_client *c)
 {
 	struct tally_lock_req *req = c->wanted;
-	struct tally_stats *stats = &c->handle->view->node->stats;
 
 	c->wanted = NULL;
+	c->cancel = false;
+	return req;
+}
+
+static void lock_granted(struct tally_lock_client *c, u64 token)
+{
+	struct tally_lock_req *req = lock_answered(c);
+	struct tally_stats *stats = &c->handle->view->node->stats;
+
 	c->inside = req;
 	c->recalled = false;
 	if (!lock_lease_valid(c)) {
@@ -152,14 +161,20 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 
 static void lock_failed(struct tally_lock_client *c, int err)
 {
-	struct tally_lock_req *req = c->wanted;
+	struct tally_lock_req *req = lock_answered(c);
 
-	c->wanted = NULL;
 	if (err == -EBUSY)
 		err = -EWOULDBLOCK;
 	else if (err == -ENOTCONN && c->error)
 		err = c->error;
 	lock_req_end(req, err);
+}
+
+static void lock_cancelled(struct tally_lock_client *c)
+{
+	struct tally_lock_req *req = lock_answered(c);
+
+	lock_req_end(req, req->status);
 }
 
 static void lock_lost(struct tally_lock_client *c)
@@ -234,8 +249,7 @@ static bool lock_act(struct tally_lock_client *c,
 			lock_failed(c, a->err);
 			break;
 		case TALLY_LCA_CANCELLED:
-			lock_req_end(c->wanted, c->wanted->status);
-			c->wanted = NULL;
+			lock_cancelled(c);
 			break;
 		case TALLY_LCA_RECALL:
 			c->recalled = true;
@@ -287,6 +301,7 @@ static void lock_event_pending(struct tally_lock_client *c,
 {
 	if (c->pending & PENDING_DOWN) {
 		c->pending &= ~PENDING_DOWN;
+		c->out_head = c->out_tail;	/* RESYNC says it as state */
 		ev->kind = TALLY_LCE_LINK_DOWN;
 	} else if (c->pending & PENDING_UP) {
 		c->pending &= ~PENDING_UP;
@@ -333,7 +348,7 @@ static bool lock_next_event(struct tally_lock_client *c,
 		lock_event_msg(c, ev);
 	} else if (c->pending) {
 		lock_event_pending(c, ev);
-	} else if (c->cancel && c->wanted) {
+	} else if (c->cancel) {
 		c->cancel = false;
 		ev->kind = TALLY_LCE_CANCEL;
 	} else if (c->unlock) {
@@ -343,7 +358,6 @@ static bool lock_next_event(struct tally_lock_client *c,
 		ev->kind = TALLY_LCE_WANT;
 		ev->try = c->wanted->try;
 	} else {
-		c->cancel = false;
 		return false;
 	}
 	return true;
@@ -535,8 +549,9 @@ static void lock_retry(struct work_struct *work)
 	struct tally_conn *loop = tally_arena_loop(handle->object->arena);
 
 	if (loop && tally_conn_is_up(loop)) {
-		tally_lock_home_local_reset(handle->object, false);
 		lock_signal(c, PENDING_DOWN);
+		flush_work(&c->send);
+		tally_lock_home_local_reset(handle->object, false);
 		lock_signal(c, PENDING_UP);
 		flush_work(&c->send);
 		tally_lock_home_local_reset(handle->object, true);
@@ -875,8 +890,11 @@ static void lock_link_up(struct tally_handle *handle, void *ctx)
 
 static void lock_link_down(struct tally_handle *handle, void *ctx)
 {
-	if (lock_in_session(handle->lock, ctx, false))
-		lock_signal(handle->lock, PENDING_DOWN);
+	if (!lock_in_session(handle->lock, ctx, false))
+		return;
+	lock_signal(handle->lock, PENDING_DOWN);
+	/* What it has taken from the outbox must not go out on the next link. */
+	flush_work(&handle->lock->send);
 }
 
 static void lock_session_lost(struct tally_handle *handle, void *ctx)

@@ -55,9 +55,11 @@ struct home_op {
  * @dead: the lock was deleted
  * @main: sets and clears W
  * @sweep: takes a dead owner out
- * @swept: session whose field @sweep takes out, referenced
+ * @swept: sessions whose fields are to be taken out of the word, referenced:
+ *	their slots are not free yet
  * @broken: an operation broke: the table must be told when there is a new
  *	loopback conn
+ * @bad: the word is bad: the lock is to be deleted
  * @grace_until: CLOCK_BOOTTIME ns
  * @changed_at: when the holder changed as far as the home knows
  * @work: takes completions up, ends the grace, looks for the loopback conn
@@ -72,8 +74,9 @@ struct tally_lock_home {
 	bool dead;
 	struct home_op main;
 	struct home_op sweep;
-	struct tally_session *swept;
+	struct tally_session *swept[2];
 	bool broken;
+	bool bad;
 	u64 grace_until;
 	u64 changed_at;
 	struct delayed_work work;
@@ -233,6 +236,8 @@ static void home_act(struct tally_lock_home *h,
 		tally_node_event(home_node_of(h), "lock_word_bad",
 				 h->object->config.name,
 				 "the word holds what it cannot hold");
+		h->bad = true;
+		home_queue(h, 0);
 		break;
 	}
 }
@@ -313,22 +318,44 @@ static void home_grace(struct tally_lock_home *h)
 		home_queue(h, nsecs_to_jiffies(h->grace_until - now) + 1);
 }
 
+/* Under h->lock: a session whose field is gone gives its slot back. */
+static struct tally_session *home_swept(struct tally_lock_home *h)
+{
+	struct tally_session *s = NULL;
+	u32 i;
+
+	for (i = 0; !s && i < ARRAY_SIZE(h->swept); i++)
+		if (h->swept[i] &&
+		    (h->dead ||
+		     !tally_lh_sweeping(&h->lh, h->swept[i]->peer_slot)))
+			swap(s, h->swept[i]);
+	return s;
+}
+
 static void home_work(struct work_struct *work)
 {
 	struct tally_lock_home *h = container_of(work, struct tally_lock_home,
 						 work.work);
-	struct tally_session *swept = NULL;
+	struct tally_session *a, *b;
+	const char *reason;
+	bool bad;
 
 	mutex_lock(&h->lock);
 	home_op_take(h, &h->main);
 	home_op_take(h, &h->sweep);
 	home_mend(h);
 	home_grace(h);
-	if (!h->lh.sweep)
-		swap(swept, h->swept);
+	a = home_swept(h);
+	b = home_swept(h);
+	bad = h->bad && !h->dead;
 	mutex_unlock(&h->lock);
-	if (swept)
-		tally_session_put(swept);
+	if (a)
+		tally_session_put(a);
+	if (b)
+		tally_session_put(b);
+	if (bad)
+		tally_object_del(h->object->arena, h->object->config.name,
+				 TALLY_TYPE_LOCK, &reason);
 	tally_object_put(h->object);
 }
 
@@ -440,6 +467,7 @@ void tally_lock_home_delete(struct tally_object *object)
 void tally_lock_home_destroy(struct tally_object *object)
 {
 	struct tally_lock_home *h = object->lock;
+	struct tally_session *s;
 	struct home_node *hn;
 	unsigned long slot;
 
@@ -449,8 +477,8 @@ void tally_lock_home_destroy(struct tally_object *object)
 		kfree(hn);
 	}
 	xa_destroy(&h->nodes);
-	if (h->swept)
-		tally_session_put(h->swept);
+	while ((s = home_swept(h)))
+		tally_session_put(s);
 	kfree(h);
 	object->lock = NULL;
 }
@@ -665,6 +693,22 @@ void tally_lock_homes_resync_end(struct tally_session *s)
 	homes_each(s, -1, home_resync_end);
 }
 
+/* The slot is taken until its field is out of the word. */
+static void home_hold_slot(struct tally_lock_home *h, struct tally_session *s)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(h->swept); i++) {
+		if (h->swept[i] == s)
+			return;
+		if (h->swept[i])
+			continue;
+		h->swept[i] = tally_session_get(s);
+		return;
+	}
+	WARN_ON_ONCE(1);
+}
+
 static void home_session_end(struct tally_lock_home *h,
 			     struct tally_session *s)
 {
@@ -676,13 +720,15 @@ static void home_session_end(struct tally_lock_home *h,
 	};
 
 	home_step(h, &ev);
-	/* The slot is taken until its field is out of the word. */
-	if (h->lh.sweep == s->peer_slot && !h->swept)
-		h->swept = tally_session_get(s);
-	if (!hn)
+	if (!h->dead && tally_lh_sweeping(&h->lh, s->peer_slot))
+		home_hold_slot(h, s);
+	if (!hn || !hn->session)
 		return;
-	xa_erase(&h->nodes, s->peer_slot);
 	tally_session_put(hn->session);
+	hn->session = NULL;
+	if (h->dead)
+		return;	/* the table may still point to it */
+	xa_erase(&h->nodes, s->peer_slot);
 	kfree(hn);
 }
 

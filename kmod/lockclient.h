@@ -67,7 +67,9 @@
  * 1. LINK_DOWN to every lc of the session, then drain the old QPs: every
  *    outstanding operation gives its OP_DONE, broken or not, and what had been
  *    received is delivered.
- * 2. New QPs, same session epoch.  Nothing on lock matters is sent on them yet.
+ * 2. New QPs, same session epoch.  Nothing on lock matters is sent on them yet:
+ *    what waits in a send queue of the driver is dropped, or it would go out in
+ *    front of RESYNC and speak for a lock that has not been listed.
  * 3. LINK_UP to every lc.  An lc that has something to list answers with SEND
  *    of a RESYNC as its first action.  An lc that is made during this walk
  *    counts as visited.

@@ -64,12 +64,6 @@ static void lh_violation(struct tally_lh_actions *out,
 	lh_emit(out, TALLY_LHA_VIOLATION)->slot = node->slot;
 }
 
-static void lh_word_bad(struct tally_lh *lh, struct tally_lh_actions *out)
-{
-	lh->hm = TALLY_LH_BAD;
-	lh_emit(out, TALLY_LHA_WORD_BAD);
-}
-
 static void lh_push(struct tally_lh *lh, struct tally_lh_node *node, u8 mode)
 {
 	node->mode = mode;
@@ -102,6 +96,18 @@ static void lh_clear_cur(struct tally_lh *lh)
 	lh->cur = NULL;
 	lh->gen = 0;
 	lh->revoked = false;
+}
+
+/* A word that breaks an assertion ends the use of the lock. */
+static void lh_word_bad(struct tally_lh *lh, struct tally_lh_actions *out)
+{
+	lh->hm = TALLY_LH_BAD;
+	while (lh->head)
+		lh_remove(lh, lh->head);
+	lh_clear_cur(lh);
+	lh->sweep = 0;
+	lh->sweep_next = 0;
+	lh_emit(out, TALLY_LHA_WORD_BAD);
 }
 
 static void lh_raise(struct tally_lh *lh, u64 tenure)
@@ -357,20 +363,47 @@ static void lh_clrw_done(struct tally_lh *lh, u64 old,
 		lh_post_setw(lh, out);
 }
 
-static void lh_sweep_done(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
-{
-	if (lh->sweep == ev->slot)
-		lh->sweep = 0;
-	if (tally_lw_owner(ev->old) != ev->slot)
-		lh_word_bad(lh, out);
-}
-
 static void lh_post_sweep(struct tally_lh *lh, u16 slot,
 			  struct tally_lh_actions *out)
 {
 	lh->sweep = slot;
 	lh_emit(out, TALLY_LHA_POST_SWEEP)->slot = slot;
+}
+
+/*
+ * The field of @slot is to go.  Another sweep may have executed already, or
+ * @slot could not be the owner, but its completion has not been seen.
+ */
+static void lh_sweep(struct tally_lh *lh, u16 slot,
+		     struct tally_lh_actions *out)
+{
+	if (tally_lh_sweeping(lh, slot))
+		return;
+	if (lh->sweep)
+		lh->sweep_next = slot;
+	else
+		lh_post_sweep(lh, slot, out);
+}
+
+static void lh_swept(struct tally_lh *lh, struct tally_lh_actions *out)
+{
+	u16 next = lh->sweep_next;
+
+	lh->sweep = 0;
+	lh->sweep_next = 0;
+	if (next)
+		lh_post_sweep(lh, next, out);
+}
+
+static void lh_sweep_done(struct tally_lh *lh, const struct tally_lh_event *ev,
+			  struct tally_lh_actions *out)
+{
+	if (!lh->sweep || lh->sweep != ev->slot)
+		out->bug = true;
+	else if (tally_lw_owner(ev->old) != ev->slot)
+		lh_word_bad(lh, out);
+	else
+		lh_swept(lh, out);
 }
 
 /*
@@ -407,8 +440,8 @@ static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev,
 		lh_remove(lh, ev->node);
 	if (ev->node && lh->cur == ev->node)
 		lh_clear_cur(lh);
-	if (owner && lh->sweep != ev->slot)
-		lh_post_sweep(lh, ev->slot, out);
+	if (owner)
+		lh_sweep(lh, ev->slot, out);
 }
 
 /*
@@ -434,7 +467,7 @@ static void lh_loop_reset(struct tally_lh *lh, const struct tally_lh_event *ev,
 	if (lh->sweep && tally_lw_owner(ev->state) == lh->sweep)
 		lh_post_sweep(lh, lh->sweep, out);
 	else
-		lh->sweep = 0;
+		lh_swept(lh, out);
 }
 
 u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure)

@@ -36,14 +36,16 @@
  * The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback
- * lane.  To them a broken loopback QP is a broken link: LINK_DOWN on both
- * sides, then after the LOOP_RESET LINK_UP and RESYNC_END.
+ * lane.  To them a broken loopback QP is a broken link: LINK_DOWN for the
+ * client, its queued messages delivered, LINK_DOWN for the node, and after the
+ * LOOP_RESET LINK_UP, the RESYNC delivered, RESYNC_END.
  *
  * Loopback operations.  POST_SETW is FAA(state, W).  POST_CLRW is
  * FAA(token, @delta), left out if @delta is 0, then FAA(state, -W), one
  * doorbell; its completion is that of both.  POST_SWEEP is FAA(state, -slot).
  * All go to the one loopback lane of that word and are answered by SETW_DONE,
- * CLRW_DONE and SWEEP_DONE with the value the state word had.  Nobody waits for
+ * CLRW_DONE and SWEEP_DONE with the value the state word had.  At most one of
+ * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Nobody waits for
  * them in a completion handler.  If the loopback QP breaks: destroy it, make a
  * new one, give completions that were reaped before, then LOOP_RESET to every
  * lock; the table posts again what the word shows as not done.
@@ -73,8 +75,8 @@
  * 3. SESSION_END for every lock of the arena, with the node or NULL.
  *    VALUE_BAD comes before POST_SWEEP in the list: clear the valid flag of the
  *    value block first;
- * 4. the slot is free when every lock has been visited and every SWEEP_DONE
- *    has come.
+ * 4. the slot is free when every lock has been visited and its field is out of
+ *    each word: !tally_lh_sweeping() after SESSION_END or a later step.
  *
  * Steps 2 and 3 are per class: region locks are visited right after 1.  The
  * sweep is a grant, since the next CAS can succeed as soon as it has executed.
@@ -86,7 +88,9 @@
  * written by the CPU before the table is reachable by anybody.
  *
  * VIOLATION: that node broke the protocol, end its session.  WORD_BAD: the word
- * was changed by somebody who may not; the table has stopped, retire the lock.
+ * was changed by somebody who may not; the table has stopped, forgotten queue
+ * and holder, and answers nothing any more: delete the lock, which also ends the
+ * waiting of its users.
  * @bug: an own invariant is broken, WARN_ON_ONCE().
  */
 
@@ -133,6 +137,7 @@ struct tally_lh_node {
  * @grace: nothing is granted yet
  * @revoked: REVOKE was sent to @cur
  * @sweep: slot whose owner field is being swept, or 0
+ * @sweep_next: slot to be swept when that has completed, or 0
  * @head: first in the queue
  * @tail: last in the queue
  * @cur: exclusive holder of a managed tenure
@@ -145,6 +150,7 @@ struct tally_lh {
 	bool grace;
 	bool revoked;
 	u16 sweep;
+	u16 sweep_next;
 	struct tally_lh_node *head;
 	struct tally_lh_node *tail;
 	struct tally_lh_node *cur;
@@ -287,6 +293,18 @@ static inline bool tally_lh_node_idle(const struct tally_lh *lh,
 				      const struct tally_lh_node *node)
 {
 	return lh->cur != node && !node->mode;
+}
+
+/**
+ * tally_lh_sweeping() - is a slot's field still to be taken out of the word
+ * @lh: the lock
+ * @slot: node slot
+ *
+ * Return: true from SESSION_END until the sweep has completed.
+ */
+static inline bool tally_lh_sweeping(const struct tally_lh *lh, u16 slot)
+{
+	return lh->sweep == slot || lh->sweep_next == slot;
 }
 
 /**

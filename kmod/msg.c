@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control messages of one conn.
- *
- * Credits: both sides count what they sent and what they consumed since the
- * conn began, all messages alike. Every header tells the count consumed, so
- * sent - acked is what may still lie in the peer's RECVs. Ordinary messages
- * leave the last two RECVs to CREDIT, which goes out when a quarter of the
- * ring was consumed and no other message told it.
- *
- * No deadlock: a side that is stuck at its limit sent a CREDIT last. The
- * other one, when that arrived, had its own window opened by it, and whatever
- * it sent later told all it consumed. So not both can be stuck.
+ * Control messages of one conn: RECV ring, send queue, delivery in order.
+ * When a message may be sent is credit.h's business.
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
 #include "compat.h"
 #include "conn.h"
+#include "credit.h"
 #include "dev.h"
 #include "msg.h"
 #include "stats.h"
-
-/* What a peer's ring is taken for until HELLO tells; nobody has less. */
-#define TALLY_MSG_DEPTH_MIN	8
-/* RECVs that only CREDIT may use. */
-#define TALLY_MSG_RESERVED	2
 
 /* One RECV buffer. */
 struct tally_recv {
@@ -48,56 +35,33 @@ struct tally_send {
  * struct tally_msgs - messages of one conn; under conn->lock
  * @conn: the conn
  * @work: delivers
- * @recvs: RECV buffers, TALLY_MSG_DEPTH of them
+ * @recvs: RECV buffers
  * @arrived: received and not delivered yet, in order
  * @queue: to be sent, in order
  * @wire: given to the QP and not completed
  * @spare: CREDIT buffers that are free
  * @backlog: length of @queue
  * @in_sq: ordinary messages in @wire
- * @depth: RECVs of the peer
- * @sent: messages sent since the conn began
- * @acked: of these, consumed by the peer
- * @consumed: messages consumed and their RECVs posted again
- * @told: the count of these that was sent last
+ * @credits: how much may be sent
  * @live: up() was called
  * @broken: something malformed came: what follows is not looked at
  */
 struct tally_msgs {
 	struct tally_conn *conn;
 	struct work_struct work;
-	struct tally_recv *recvs;
+	struct tally_recv recvs[TALLY_MSG_DEPTH];
 	struct list_head arrived;
 	struct list_head queue;
 	struct list_head wire;
 	struct list_head spare;
 	u32 backlog;
 	u32 in_sq;
-	u32 depth;
-	u32 sent;
-	u32 acked;
-	u32 consumed;
-	u32 told;
+	struct tally_credits credits;
 	bool live;
 	bool broken;
 };
 
 static struct workqueue_struct *tally_msgs_wq;
-
-static bool tally_msgs_may_send(const struct tally_msgs *msgs)
-{
-	return msgs->in_sq < TALLY_MSG_DEPTH &&
-	       msgs->sent - msgs->acked < msgs->depth - TALLY_MSG_RESERVED;
-}
-
-static bool tally_msgs_owe_credit(const struct tally_msgs *msgs)
-{
-	u32 ring = min_t(u32, msgs->depth, TALLY_MSG_DEPTH);
-
-	return msgs->consumed - msgs->told >= ring / 4 &&
-	       msgs->sent - msgs->acked < msgs->depth &&
-	       !list_empty(&msgs->spare);
-}
 
 static void tally_send_unmap(struct tally_conn *conn, struct tally_send *send)
 {
@@ -123,7 +87,7 @@ static int tally_send_post(struct tally_conn *conn, struct tally_send *send)
 	};
 	int err;
 
-	hdr->credit = cpu_to_be32(msgs->consumed);
+	hdr->credit = cpu_to_be32(tally_credits_send(&msgs->credits));
 	send->dma = ib_dma_map_single(ibdev, send->buf, send->len,
 				      DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(ibdev, send->dma))
@@ -134,8 +98,6 @@ static int tally_send_post(struct tally_conn *conn, struct tally_send *send)
 		tally_send_unmap(conn, send);
 		return err;
 	}
-	msgs->told = msgs->consumed;
-	msgs->sent++;
 	if (!send->credit) {
 		msgs->in_sq++;
 		msgs->backlog--;
@@ -154,11 +116,14 @@ static void tally_msgs_pump(struct tally_conn *conn)
 
 	if (conn->state != TALLY_CONN_UP)
 		return;
-	while (!err && !list_empty(&msgs->queue) && tally_msgs_may_send(msgs)) {
+	while (!err && !list_empty(&msgs->queue) &&
+	       msgs->in_sq < TALLY_MSG_DEPTH &&
+	       tally_credits_may_send(&msgs->credits)) {
 		send = list_first_entry(&msgs->queue, struct tally_send, list);
 		err = tally_send_post(conn, send);
 	}
-	if (!err && tally_msgs_owe_credit(msgs)) {
+	if (!err && !list_empty(&msgs->spare) &&
+	    tally_credits_owe(&msgs->credits)) {
 		send = list_first_entry(&msgs->spare, struct tally_send, list);
 		err = tally_send_post(conn, send);
 	}
@@ -210,10 +175,9 @@ static int tally_recv_post(struct tally_conn *conn, struct tally_recv *recv)
 }
 
 /* What the header says about itself and about our own messages. */
-static bool tally_msgs_check(const struct tally_msgs *msgs,
+static bool tally_msgs_check(struct tally_msgs *msgs,
 			     const struct tally_hdr *hdr, u32 len)
 {
-	u32 credit;
 	u16 type;
 
 	if (len < sizeof(*hdr) || be32_to_cpu(hdr->len) != len)
@@ -225,8 +189,7 @@ static bool tally_msgs_check(const struct tally_msgs *msgs,
 		return false;
 	if (type == TALLY_MSG_CREDIT && len != sizeof(*hdr))
 		return false;
-	credit = be32_to_cpu(hdr->credit);
-	return credit - msgs->acked <= msgs->sent - msgs->acked;
+	return tally_credits_ack(&msgs->credits, be32_to_cpu(hdr->credit));
 }
 
 static void tally_msgs_malformed(struct tally_conn *conn)
@@ -251,7 +214,6 @@ static void tally_recv_arrived(struct tally_conn *conn,
 		return;
 	}
 	recv->len = len;
-	msgs->acked = be32_to_cpu(hdr->credit);
 	list_add_tail(&recv->list, &msgs->arrived);
 	if (msgs->live)
 		queue_work(tally_msgs_wq, &msgs->work);
@@ -304,7 +266,7 @@ static void tally_recv_consumed(struct tally_conn *conn,
 		err = tally_recv_post(conn, recv);
 		if (err)
 			tally_conn_fail_locked(conn, err);
-		conn->msgs->consumed++;
+		conn->msgs->credits.consumed++;
 		tally_msgs_pump(conn);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
@@ -328,25 +290,22 @@ static void tally_msgs_deliver(struct work_struct *work)
 	}
 }
 
-static struct tally_send *tally_send_alloc(u32 len, gfp_t gfp)
+static struct tally_send *tally_send_make(const struct tally_msg_head *head,
+					  const void *body, u32 len,
+					  const void *more, u32 more_len)
 {
-	struct tally_send *send = kzalloc(struct_size(send, buf, len), gfp);
+	u32 size = sizeof(struct tally_hdr) + len + more_len;
+	struct tally_send *send;
+	struct tally_hdr *hdr;
+	u8 *to;
 
+	send = kzalloc(struct_size(send, buf, size), GFP_NOIO);
 	if (!send)
 		return NULL;
 	send->cqe.done = tally_send_completed;
-	send->len = len;
-	return send;
-}
-
-static void tally_send_fill(struct tally_send *send,
-			    const struct tally_msg_head *head,
-			    const void *body, u32 len,
-			    const void *more, u32 more_len)
-{
-	struct tally_hdr *hdr = (void *)send->buf;
-	u8 *to = (u8 *)(hdr + 1);
-
+	send->len = size;
+	hdr = (void *)send->buf;
+	to = (u8 *)(hdr + 1);
 	hdr->type = cpu_to_be16(head->type);
 	hdr->len = cpu_to_be32(send->len);
 	hdr->req = cpu_to_be16(head->req);
@@ -357,6 +316,7 @@ static void tally_send_fill(struct tally_send *send,
 		memcpy(to, body, len);
 	if (more_len)
 		memcpy(to + len, more, more_len);
+	return send;
 }
 
 static int tally_msgs_enqueue(struct tally_conn *conn, struct tally_send *send)
@@ -401,11 +361,9 @@ int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 
 	if (len > TALLY_BODY_MAX || more_len > TALLY_BODY_MAX - len)
 		return -EMSGSIZE;
-	send = tally_send_alloc(sizeof(struct tally_hdr) + len + more_len,
-				GFP_NOIO);
+	send = tally_send_make(head, body, len, more, more_len);
 	if (!send)
 		return -ENOMEM;
-	tally_send_fill(send, head, body, len, more, more_len);
 	err = tally_msgs_enqueue(conn, send);
 	if (err)
 		kfree(send);
@@ -441,7 +399,7 @@ void tally_msgs_set_depth(struct tally_conn *conn, u16 depth)
 
 	spin_lock_irqsave(&conn->lock, flags);
 	if (conn->state == TALLY_CONN_UP && conn->msgs) {
-		conn->msgs->depth = max_t(u16, depth, TALLY_MSG_DEPTH_MIN);
+		tally_credits_set_depth(&conn->msgs->credits, depth);
 		tally_msgs_pump(conn);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
@@ -471,7 +429,15 @@ void tally_msgs_live(struct tally_conn *conn)
  */
 void tally_msgs_stop(struct tally_conn *conn)
 {
-	flush_work(&conn->msgs->work);
+	struct tally_msgs *msgs = conn->msgs;
+	unsigned long flags;
+
+	flush_work(&msgs->work);
+	/* In case the QP did not empty: what comes now is too late. */
+	spin_lock_irqsave(&conn->lock, flags);
+	msgs->live = false;
+	spin_unlock_irqrestore(&conn->lock, flags);
+	cancel_work_sync(&msgs->work);
 }
 
 /**
@@ -535,10 +501,9 @@ static int tally_msgs_fill(struct tally_conn *conn, struct tally_msgs *msgs)
 	int i, err;
 
 	for (i = 0; i < TALLY_MSG_CREDITS; i++) {
-		send = tally_send_alloc(sizeof(struct tally_hdr), GFP_KERNEL);
+		send = tally_send_make(&head, NULL, 0, NULL, 0);
 		if (!send)
 			return -ENOMEM;
-		tally_send_fill(send, &head, NULL, 0, NULL, 0);
 		send->credit = true;
 		list_add_tail(&send->list, &msgs->spare);
 	}
@@ -558,18 +523,12 @@ static int tally_msgs_fill(struct tally_conn *conn, struct tally_msgs *msgs)
  */
 int tally_msgs_create(struct tally_conn *conn)
 {
-	struct tally_msgs *msgs = kzalloc(sizeof(*msgs), GFP_KERNEL);
+	struct tally_msgs *msgs = kvzalloc(sizeof(*msgs), GFP_KERNEL);
 
 	if (!msgs)
 		return -ENOMEM;
-	msgs->recvs = kcalloc(TALLY_MSG_DEPTH, sizeof(*msgs->recvs),
-			      GFP_KERNEL);
-	if (!msgs->recvs) {
-		kfree(msgs);
-		return -ENOMEM;
-	}
 	msgs->conn = conn;
-	msgs->depth = TALLY_MSG_DEPTH_MIN;
+	tally_credits_set_depth(&msgs->credits, 0);
 	INIT_WORK(&msgs->work, tally_msgs_deliver);
 	INIT_LIST_HEAD(&msgs->arrived);
 	INIT_LIST_HEAD(&msgs->queue);
@@ -607,8 +566,7 @@ void tally_msgs_destroy(struct tally_conn *conn)
 	tally_sends_free(&msgs->spare);
 	for (i = 0; i < TALLY_MSG_DEPTH; i++)
 		tally_recv_free(conn, &msgs->recvs[i]);
-	kfree(msgs->recvs);
-	kfree(msgs);
+	kvfree(msgs);
 	conn->msgs = NULL;
 }
 

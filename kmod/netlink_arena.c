@@ -185,7 +185,6 @@ int tally_nl_arena_add_doit(struct sk_buff *skb, struct genl_info *info)
 		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
 		goto put_node;
 	}
-	tally_netlink_event(node, "arena-add", config.name, "");
 	arena = tally_arena_find(node, config.name);
 	if (arena) {
 		/* It stands, whether this answer can be made or not. */
@@ -201,7 +200,7 @@ static int set_access(struct genl_info *info, struct tally_arena *arena)
 {
 	const struct nlattr *access = info->attrs[TALLY_A_ARENA_ACCESS];
 	const struct nlattr *peer = info->attrs[TALLY_A_ARENA_PEER];
-	char name[TALLY_NAME_SIZE];
+	char name[TALLY_NAME_SIZE] = "";
 	int err;
 
 	if (!access)
@@ -211,8 +210,7 @@ static int set_access(struct genl_info *info, struct tally_arena *arena)
 		if (err)
 			return err;
 	}
-	err = tally_arena_set_access(arena, peer ? name : "",
-				     nla_get_u32(access));
+	err = tally_arena_set_access(arena, name, nla_get_u32(access));
 	return tally_nl_fail(info->extack, err ? access : NULL, NULL, err);
 }
 
@@ -271,7 +269,7 @@ int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	err = set_arena(info, arena);
 	if (!err) {
-		tally_netlink_event(node, "arena-set", arena->config.name, "");
+		tally_netlink_event(node, "arena_set", arena->config.name, "");
 		tally_nl_reply(info, fill_arena, arena);
 	}
 	tally_arena_put(arena);
@@ -303,8 +301,6 @@ int tally_nl_arena_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		tally_nl_fail(info->extack, info->attrs[TALLY_A_ARENA_NAME],
 			      reason, err);
-	else
-		tally_netlink_event(node, "arena-del", name, "");
 	tally_node_put(node);
 	return err;
 }

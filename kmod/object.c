@@ -123,6 +123,8 @@ void tally_object_put(struct tally_object *object)
 
 static const char *object_config_fault(const struct tally_object_config *config)
 {
+	bool region = config->type == TALLY_TYPE_REGION;
+
 	if (!tally_name_valid(config->name,
 			      strnlen(config->name, TALLY_NAME_SIZE)))
 		return "not a valid object name";
@@ -132,7 +134,7 @@ static const char *object_config_fault(const struct tally_object_config *config)
 	if (config->lock_class > TALLY_CLASS_REGION ||
 	    (config->lock_class && config->type != TALLY_TYPE_LOCK))
 		return "not a class this type can have";
-	if (!config->size == (config->type == TALLY_TYPE_REGION))
+	if (region == !config->size)
 		return "regions have a size, nothing else has";
 	if (config->size > TALLY_REGION_MAX)
 		return "larger than a region may be";

@@ -81,7 +81,7 @@ check_fails "memory is limited" 1 . \
 
 "$files" sigbus "$home/t/s" "$lib_work/go" &
 sigbus=$!
-wait_until 20 test -e "$lib_work/go.ready"
+wait_until 60 test -e "$lib_work/go.ready"
 rm "$home/t/s"
 : > "$lib_work/go"
 check "a mapping ends with the region" wait $sigbus

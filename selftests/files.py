@@ -100,7 +100,8 @@ def case_flock(path, other):
     fails(errno.EOPNOTSUPP, "shared", fcntl.flock, two, fcntl.LOCK_SH)
     fcntl.flock(one, fcntl.LOCK_UN)
     fcntl.flock(one, fcntl.LOCK_UN)
-    fcntl.flock(two, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    # Unlocking does not wait for the home, so trying now could be too early.
+    fcntl.flock(two, fcntl.LOCK_EX)
     os.close(two)
     fcntl.flock(one, fcntl.LOCK_EX)
     os.close(one)
@@ -138,7 +139,7 @@ def case_lock(path, other):
           IOC_UNLOCK)
     same(select.select([], [], [one], 0)[2], [], "poll of a holder")
     fcntl.ioctl(one, IOC_UNLOCK)
-    later = lock(two, 1)
+    later = lock(two, 0, 20000)
     if later <= token:
         sys.exit(f"token {later:#x} after {token:#x}")
     fcntl.ioctl(two, IOC_UNLOCK)
@@ -161,18 +162,20 @@ def case_killed_waiter(path, other):
     same(os.waitpid(child, 0)[1], signal.SIGKILL, "status of the waiter")
     fcntl.ioctl(one, IOC_UNLOCK)
     third = os.open(other, os.O_RDWR)
-    lock(third, 0, 10000)
+    lock(third, 0, 20000)
 
 
 def wait_for_sleep(pid):
-    """Until a process sleeps."""
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
+    """Until a process waits as those do that can only be killed, and stays."""
+    end = time.monotonic() + 60
+    seen = 0
+    while seen < 10:
+        if time.monotonic() > end:
+            sys.exit("the waiter never came to wait")
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            if file.read().rsplit(")", 1)[1].split()[0] in "SD":
-                return
+            waits = file.read().rsplit(")", 1)[1].split()[0] == "D"
+        seen = seen + 1 if waits else 0
         time.sleep(0.02)
-    sys.exit("the waiter never came to wait")
 
 
 def pattern(size, seed):

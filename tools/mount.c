@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
-#include <linux/tally.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 #include "mount.h"
 #include "tally.h"
+
+#define UMOUNT_TRIES	30	/* of 100 ms */
 
 /* Is this the file system of that node? */
 static bool is_of(const struct mntent *ent, const char *node)
@@ -75,6 +76,19 @@ int mount_node(const char *node)
 	return FAILED;
 }
 
+/* Who was woken by the end of the node may need a moment to close its files. */
+static int unmount(const char *where)
+{
+	const struct timespec step = { .tv_nsec = 100000000 };
+
+	for (int i = 0; umount2(where, UMOUNT_NOFOLLOW); i++) {
+		if (errno != EBUSY || i == UMOUNT_TRIES)
+			return -1;
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
 /**
  * unmount_node - unmount the file systems of a node that is gone
  * @node: its name
@@ -86,8 +100,9 @@ void unmount_node(const char *node)
 	char where[512];
 
 	while (find(NULL, node, where, sizeof(where))) {
-		if (umount2(where, UMOUNT_NOFOLLOW)) {
-			say("%s stays mounted: %s", where, strerror(errno));
+		if (unmount(where)) {
+			say("%s stays mounted: %s; 'fuser -vm %s' tells why",
+			    where, strerror(errno), where);
 			return;
 		}
 		/* Ours alone was made by mount_node(); others may refuse. */

@@ -158,6 +158,9 @@ static const char *plain(int error)
 		return "only for those with CAP_NET_ADMIN";
 	case EOPNOTSUPP:
 		return "the module loaded does not know this; is it older than this tool?";
+	case ENOENT:
+		/* Older kernels lose the sentence when a list is refused. */
+		return "no node, or no arena, of that name is here";
 	case EALREADY:
 		return "it is being done already";
 	default:

@@ -77,6 +77,7 @@ int version_run(int argc, char **argv);
 int lock_run(int argc, char **argv);
 
 /* One line on stderr that begins with "tally: ". */
-void say(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
+[[gnu::format(printf, 1, 2)]]
+void say(const char *fmt, ...);
 
 #endif

@@ -6,23 +6,7 @@
 #ifndef TALLY_LOCK_HOME_CASES_H
 #define TALLY_LOCK_HOME_CASES_H
 
-#include "../lockhome.h"
-
-#define LH_NODES	3
-
-/* A lock and its nodes; nodes are named by their slots, 0 is none. */
-struct lh_picture {
-	u8 hm;
-	bool cpu;
-	bool grace;
-	bool revoked;
-	u16 sweep;
-	u16 cur;
-	u64 gen;
-	u64 ng;		/* 0: as @gen */
-	u16 queue[LH_NODES];
-	u8 down;	/* bit of each slot that is not up */
-};
+#include "lock_home_picture.h"
 
 struct lh_case {
 	const char *name;
@@ -137,9 +121,9 @@ static const struct lh_case lh_cases[] = {
 	{ "FAA(+W), queue empty, fast owner: it is left alone",
 	  LH(SETW), 0, EV(SETW_DONE, .old = 3, .state = 3 | W_SET), LH(CLRW),
 	  2, { REVOKE(3, 0), CLRW(0) } },
-	{ "FAA(+W) finds W: word bad",
-	  LH(SETW, Q(1)), 0, EV(SETW_DONE, .old = W_SET, .state = W_SET),
-	  LH(BAD, Q(1)),
+	{ "FAA(+W) finds W: word bad, queue forgotten",
+	  LH(SETW, Q(1, 2)), 0, EV(SETW_DONE, .old = W_SET, .state = W_SET),
+	  LH(BAD),
 	  1, { A(WORD_BAD) } },
 	{ "FAA(+W) not posted: bug",
 	  LH(FAST), 0, EV(SETW_DONE), LH(FAST), 0, {}, .bug = true },
@@ -355,12 +339,29 @@ static const struct lh_case lh_cases[] = {
 	  LH(MAN, CUR(1, 1)),
 	  1, { GRANT(1, 1) } },
 	{ "sweep of something else: word bad",
-	  LH(DRAIN, Q(1), .sweep = 3), 0,
+	  LH(MAN, CUR(1, 7), .ng = 7, .sweep = 3, .sweep_next = 2), 0,
 	  EV(SWEEP_DONE, .slot = 3, .old = 2 | W_SET, .state = W_SET),
-	  LH(BAD, Q(1)),
+	  LH(BAD, .ng = 7),
 	  1, { A(WORD_BAD) } },
+	{ "session end twice: one sweep",
+	  LH(FAST, .sweep = 3), 0, EV(SESSION_END, .slot = 3, .state = 3),
+	  LH(FAST, .sweep = 3),
+	  1, { A(VALUE_BAD) } },
+	{ "session end, the last sweep has not completed: this one waits",
+	  LH(FAST, .sweep = 3), 0, EV(SESSION_END, .slot = 2, .state = 2),
+	  LH(FAST, .sweep = 3, .sweep_next = 2),
+	  1, { A(VALUE_BAD) } },
+	{ "sweep done, one waits: its turn",
+	  LH(FAST, .sweep = 3, .sweep_next = 2), 0,
+	  EV(SWEEP_DONE, .slot = 3, .old = 3, .state = 2),
+	  LH(FAST, .sweep = 2),
+	  1, { A(POST_SWEEP, .slot = 2) } },
+	{ "sweep done that was not posted: bug",
+	  LH(FAST, .sweep = 3), 0,
+	  EV(SWEEP_DONE, .slot = 2, .old = 2, .state = 3),
+	  LH(FAST, .sweep = 3), 0, {}, .bug = true },
 	{ "word bad: the table has stopped",
-	  LH(BAD, Q(1)), 2, RECV(ENQUEUE, 0, MX), LH(BAD, Q(1)), 0 },
+	  LH(BAD), 2, RECV(ENQUEUE, 0, MX), LH(BAD), 0 },
 
 	/* ---- grace ---- */
 	{ "grace: ENQUEUE waits",
@@ -405,99 +406,16 @@ static const struct lh_case lh_cases[] = {
 	  1, { A(POST_SWEEP, .slot = 3) } },
 	{ "loop reset, sweep done: over",
 	  LH(FAST, .sweep = 3), 0, EV(LOOP_RESET, .state = 2), LH(FAST), 0 },
+	{ "loop reset, sweep done, one waits: its turn",
+	  LH(FAST, .sweep = 3, .sweep_next = 2), 0, EV(LOOP_RESET, .state = 2),
+	  LH(FAST, .sweep = 2),
+	  1, { A(POST_SWEEP, .slot = 2) } },
 	{ "loop reset, nothing in flight: nothing",
 	  LH(MAN, CUR(1, 7)), 0, EV(LOOP_RESET, .state = W_SET),
 	  LH(MAN, CUR(1, 7)), 0 },
 	{ "unknown event: bug",
 	  LH(FAST), 0, { .kind = 0xff }, LH(FAST), 0, {}, .bug = true },
 };
-
-static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
-			    struct tally_lh_node *node)
-{
-	struct tally_lh_node *n;
-	int k;
-
-	tally_lh_init(lh, 0, p->ng ?: p->gen);
-	lh->hm = p->hm;
-	lh->cpu = p->cpu;
-	lh->grace = p->grace;
-	lh->revoked = p->revoked;
-	lh->sweep = p->sweep;
-	lh->gen = p->gen;
-	lh->cur = p->cur ? &node[p->cur - 1] : NULL;
-	for (k = 0; k < LH_NODES; k++)
-		tally_lh_node_init(&node[k], k + 1, !(p->down >> (k + 1) & 1));
-	for (k = 0; k < LH_NODES && p->queue[k]; k++) {
-		n = &node[p->queue[k] - 1];
-		n->mode = TALLY_LMODE_X;
-		if (lh->tail)
-			lh->tail->next = n;
-		else
-			lh->head = n;
-		lh->tail = n;
-	}
-}
-
-static inline void lh_draw(const struct tally_lh *lh,
-			   const struct tally_lh_node *node,
-			   struct lh_picture *p)
-{
-	const struct tally_lh_node *n = lh->head;
-	int k;
-
-	*p = (struct lh_picture){
-		.hm = lh->hm,
-		.cpu = lh->cpu,
-		.grace = lh->grace,
-		.revoked = lh->revoked,
-		.sweep = lh->sweep,
-		.cur = lh->cur ? lh->cur->slot : 0,
-		.gen = lh->gen,
-		.ng = lh->ng,
-	};
-	for (k = 0; k < LH_NODES; k++)
-		p->down |= node[k].up ? 0 : 1 << (k + 1);
-	for (k = 0; k < LH_NODES && n; k++, n = n->next)
-		p->queue[k] = n->slot;
-}
-
-/* The queue and what the nodes say about being in it agree. */
-static inline bool lh_queue_sound(const struct tally_lh *lh,
-				  const struct tally_lh_node *node)
-{
-	const struct tally_lh_node *n;
-	const struct tally_lh_node *last = NULL;
-	int queued = 0;
-	int k;
-
-	for (n = lh->head; n && queued <= LH_NODES; n = n->next) {
-		if (!n->mode)
-			return false;
-		queued++;
-		last = n;
-	}
-	for (k = 0; k < LH_NODES; k++) {
-		queued -= !!node[k].mode;
-		if (!node[k].mode && node[k].next)
-			return false;
-	}
-	return !queued && last == lh->tail;
-}
-
-static inline bool lh_picture_equal(const struct lh_picture *a,
-				    const struct lh_picture *b)
-{
-	int k;
-
-	for (k = 0; k < LH_NODES; k++)
-		if (a->queue[k] != b->queue[k])
-			return false;
-	return a->hm == b->hm && a->cpu == b->cpu && a->grace == b->grace &&
-	       a->revoked == b->revoked && a->sweep == b->sweep &&
-	       a->cur == b->cur && a->gen == b->gen && a->ng == (b->ng ?: b->gen) &&
-	       a->down == b->down;
-}
 
 static inline bool lh_action_equal(const struct tally_lh_action *a,
 				   const struct tally_lh_action *b)

@@ -440,7 +440,7 @@ void world_check_quiet(void)
 		check_quiet_client(i, &owner, &managed);
 	world_require(managed == !!W.lh.cur, "the home knows a holder that is none");
 	world_require(!W.lh.head && !W.lh.tail, "queue not empty");
-	world_require(!W.lh.sweep, "sweep not finished");
+	world_require(!W.lh.sweep && !W.lh.sweep_next, "sweep not finished");
 	world_require((W.lh.hm == TALLY_LH_MAN) == (managed || opt.cpu),
 		      "managed without a reason");
 	world_require(W.lh.hm == TALLY_LH_MAN || W.lh.hm == TALLY_LH_FAST,

@@ -14,6 +14,8 @@
  *			time was over; it may have happened or may yet
  *	ETIMEDOUT	the time was over and nothing had been sent
  *	EINTR		a signal came and nothing had been sent
+ *	EBADF		the file is not open for that
+ *	EINVAL		a reserved field is not zero, or a value is unknown
  */
 #ifndef _UAPI_LINUX_TALLY_H
 #define _UAPI_LINUX_TALLY_H
@@ -79,7 +81,7 @@ struct tally_ioc_counter {
 	__u64 reserved[2];
 };
 
-#define TALLY_LOCK_TRY	(1 << 0)	/* do not wait: EWOULDBLOCK */
+#define TALLY_LOCK_TRY	0x1	/* do not wait: EWOULDBLOCK */
 
 /**
  * struct tally_ioc_lock - TALLY_IOC_LOCK, on a lock's file
@@ -87,6 +89,10 @@ struct tally_ioc_counter {
  * @timeout_ms: give up after this time, ETIMEDOUT
  * @token: out: fencing token of this tenure
  * @reserved: zero
+ *
+ * The open file holds the lock, whoever has it; closing releases. Needs a file
+ * open for writing, or the right to open it so. EALREADY: this file holds the
+ * lock; ESTALE: it lost the lock and has not been told by an unlock yet.
  */
 struct tally_ioc_lock {
 	__u32 flags;
@@ -100,7 +106,8 @@ struct tally_ioc_lock {
  * @held: out: 1 while this open file holds the lock
  * @lost: out: 1 when it held the lock and lost it (ESTALE at unlock)
  * @token: out: token of that tenure
- * @lease_ms: out: how long the tenure is safe without contact to the home
+ * @lease_ms: out: how long the tenure is safe without contact to the home;
+ *	all ones at the home itself
  * @reserved: zero
  */
 struct tally_ioc_lockstat {

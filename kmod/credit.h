@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Credits of a control conn, as arithmetic alone.
+ *
+ * Both sides count what they sent and what they consumed since the conn
+ * began, all messages alike. Every header tells the count consumed, so
+ * sent - acked is what may still lie in the peer's RECVs. Ordinary messages
+ * leave the last two RECVs to CREDIT, which goes out when a quarter of the
+ * ring was consumed and no other message told it.
+ *
+ * No deadlock: a side that is stuck at its limit sent a CREDIT last. The
+ * other one, when that arrived, had its own window opened by it, and whatever
+ * it sent later told all it consumed. So not both can be stuck.
+ */
+#ifndef TALLY_CREDIT_H
+#define TALLY_CREDIT_H
+
+#include <linux/types.h>
+#include "wire.h"
+
+/* What a peer's ring is taken for until HELLO tells; nobody has less. */
+#define TALLY_CREDIT_DEPTH_MIN	8
+/* RECVs that only CREDIT may use. */
+#define TALLY_CREDIT_RESERVED	2
+
+/**
+ * struct tally_credits - one side of a conn
+ * @depth: RECVs of the peer
+ * @sent: messages sent since the conn began
+ * @acked: of these, consumed by the peer
+ * @consumed: messages consumed and their RECVs posted again
+ * @told: the count of these that was sent last
+ */
+struct tally_credits {
+	u32 depth;
+	u32 sent;
+	u32 acked;
+	u32 consumed;
+	u32 told;
+};
+
+static inline void tally_credits_set_depth(struct tally_credits *credits,
+					   u32 depth)
+{
+	credits->depth = depth > TALLY_CREDIT_DEPTH_MIN ?
+			 depth : TALLY_CREDIT_DEPTH_MIN;
+}
+
+/* Is there a RECV for an ordinary message? */
+static inline bool tally_credits_may_send(const struct tally_credits *credits)
+{
+	return credits->sent - credits->acked <
+	       credits->depth - TALLY_CREDIT_RESERVED;
+}
+
+/* Is it time for a CREDIT, and is there a RECV for it? */
+static inline bool tally_credits_owe(const struct tally_credits *credits)
+{
+	u32 ring = credits->depth < TALLY_MSG_DEPTH ?
+		   credits->depth : TALLY_MSG_DEPTH;
+
+	return credits->consumed - credits->told >= ring / 4 &&
+	       credits->sent - credits->acked < credits->depth;
+}
+
+/* A message goes out. Return: what its header tells. */
+static inline u32 tally_credits_send(struct tally_credits *credits)
+{
+	credits->sent++;
+	credits->told = credits->consumed;
+	return credits->told;
+}
+
+/* A header told @acked. Return: false when that cannot be true. */
+static inline bool tally_credits_ack(struct tally_credits *credits, u32 acked)
+{
+	if (acked - credits->acked > credits->sent - credits->acked)
+		return false;
+	credits->acked = acked;
+	return true;
+}
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What ib_drain_qp() does, with a bound: a device may have lost a queue, as
+ * soft RoCE does when it had no memory in the middle of a change of state,
+ * and a QP that never empties must not keep anybody else waiting.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/jiffies.h>
+#include "drain.h"
+
+/* Flushing takes no time: the queues are the device's own. */
+#define TALLY_DRAIN_TIMEOUT	(3 * HZ)
+
+static void tally_drain_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	complete(&container_of(wc->wr_cqe, struct tally_drain, cqe)->done);
+}
+
+static void tally_drain_init(struct tally_drain *drain)
+{
+	drain->cqe.done = tally_drain_done;
+	init_completion(&drain->done);
+}
+
+static int tally_drain_post_sq(struct ib_qp *qp, struct tally_drain *drain)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_cqe = &drain->cqe,
+			.opcode = IB_WR_RDMA_WRITE,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+	};
+
+	return ib_post_send(qp, &wr.wr, NULL);
+}
+
+static int tally_drain_post_rq(struct ib_qp *qp, struct tally_drain *drain)
+{
+	struct ib_recv_wr wr = {
+		.wr_cqe = &drain->cqe,
+	};
+
+	return ib_post_recv(qp, &wr, NULL);
+}
+
+static bool tally_drain_wait(struct tally_drain *drain)
+{
+	return wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT);
+}
+
+/* Some devices know better how; they are trusted to come to an end. */
+static bool tally_drain_sq(struct ib_qp *qp, struct tally_drain *drain)
+{
+	if (qp->device->ops.drain_sq) {
+		qp->device->ops.drain_sq(qp);
+		return true;
+	}
+	return !tally_drain_post_sq(qp, drain) && tally_drain_wait(drain);
+}
+
+static bool tally_drain_rq(struct ib_qp *qp, struct tally_drain *drain)
+{
+	if (qp->device->ops.drain_rq) {
+		qp->device->ops.drain_rq(qp);
+		return true;
+	}
+	return !tally_drain_post_rq(qp, drain) && tally_drain_wait(drain);
+}
+
+/**
+ * tally_drain_qp - empty both queues of a QP
+ * @qp: queue pair with a free entry in each queue and two in its CQ
+ * @sq: mark for the send queue
+ * @rq: mark for the receive queue
+ *
+ * Context: process; sleeps, at most 6 s.
+ * Return: true when both are empty.
+ */
+bool tally_drain_qp(struct ib_qp *qp, struct tally_drain *sq,
+		    struct tally_drain *rq)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	bool drained;
+
+	tally_drain_init(sq);
+	tally_drain_init(rq);
+	drained = !ib_modify_qp(qp, &attr, IB_QP_STATE);
+	drained = drained && tally_drain_sq(qp, sq);
+	drained = drained && tally_drain_rq(qp, rq);
+	if (!drained)
+		pr_warn("%s: QP %u did not empty before it was destroyed\n",
+			dev_name(&qp->device->dev), qp->qp_num);
+	return drained;
+}

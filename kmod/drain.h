@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Emptying a QP that is to be destroyed, in bounded time. */
+#ifndef TALLY_DRAIN_H
+#define TALLY_DRAIN_H
+
+#include <linux/completion.h>
+#include <rdma/ib_verbs.h>
+
+/**
+ * struct tally_drain - the last work request of a queue
+ * @cqe: its completion
+ * @done: it has completed, and so has all before it
+ */
+struct tally_drain {
+	struct ib_cqe cqe;
+	struct completion done;
+};
+
+/*
+ * Put @qp into the error state and wait until both its queues are empty. The
+ * marks must live until the CQ is freed. Nobody may post meanwhile. Return:
+ * false when a queue did not empty; then completions may come until the CQ is
+ * freed.
+ */
+bool tally_drain_qp(struct ib_qp *qp, struct tally_drain *sq,
+		    struct tally_drain *rq);
+
+#endif
