@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Lane: one
-# Seconds: 300
+# Seconds: 600
 #
 # Locks from their home and from peers: by the device (nic), by messages (cpu),
 # and by proxy for c, which posts no atomics.
