@@ -19,7 +19,7 @@ of() {
 }
 
 state() {
-	tally -j lock show "$1" node a | json 'j[0]["state"]'
+	tally -j lock show "$1" node a | field state
 }
 
 is_free() {
@@ -40,7 +40,7 @@ let_go() {
 }
 
 waiters() {
-	tally -j lock show "$1" node a | json 'j[0]["waiters"]'
+	tally -j lock show "$1" node a | field waiters
 }
 
 # is_waiting LOCK N: are so many nodes waiting?
@@ -112,7 +112,7 @@ check_fails "a time limit" 124 'time was over' \
 	of c lock run nic/l timeout 300 -- true
 check_fails "flock(1) without waiting" 1 '' flock -n "$mnt/c/nic/l" true
 check_equal "the holder is shown" b \
-	"$(tally -j lock show nic/l node a | json 'j[0]["holder"]')"
+	"$(tally -j lock show nic/l node a | field holder)"
 waiter first a nic/l
 one=$begun
 waiter second c nic/l
