@@ -108,7 +108,7 @@ check "and says why" begun_says count 'ESHUTDOWN'
 check "a holder's command is ended" wait_until 30 ended "$holder"
 check "its lock goes to others" tally -m "$mnt/a" lock run t/l \
 	timeout 20000 -- true
-umount "$mnt/b"
+umount -q "$mnt/b"
 check "it is gone" wait_until 20 node_gone b
 check "and comes back" eval 'add_node b && add_peer b a &&
 	wait_until 60 is_live b a'
@@ -126,7 +126,7 @@ rm -f "$lib_work/mapping.ready" "$lib_work/file.ready"
 check "the mapping is gone" begun_says mapping SIGBUS
 check "the file elsewhere says why" \
 	begun_says file 'ESHUTDOWN|ESTALE|ENOTCONN|EIDRM'
-umount "$mnt/a"
+umount -q "$mnt/a"
 del_node b
 check "all is gone" wait_until 20 nodes_gone
 check "nobody uses the module" wait_until 20 \
