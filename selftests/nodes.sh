@@ -48,12 +48,6 @@ add_peer() {
 	tally peer add "$2" addr "$here" port "$(port "$2")" node "$1"
 }
 
-# field FIELD: its value in the JSON of one object, without Python, which takes
-# long to start under emulation.
-field() {
-	sed -nE "s/.*[{,[]\"$1\": ?\"?([^\",}]*).*/\1/p"
-}
-
 # peer_field NODE PEER FIELD
 peer_field() {
 	tally -j peer show "$2" node "$1" | field "$3"
