@@ -128,7 +128,7 @@ rm -f "$lib_work/mapping.ready" "$lib_work/file.ready"
 check "the mapping is gone" begun_says mapping SIGBUS
 check "the file elsewhere says why" \
 	begun_says file 'ESHUTDOWN|ESTALE|ENOTCONN|EIDRM'
-umount -q "$mnt/a"
+wait_until 20 umount "$mnt/a"
 del_node b
 check "all is gone" wait_until 20 nodes_gone
 check "nobody uses the module" wait_until 20 \

@@ -134,7 +134,9 @@ begin() {
 
 # begun_says NAME PATTERN [SECONDS]: until that output has this.
 begun_says() {
-	wait_until "${3:-20}" grep -qE -e "$2" "$lib_work/$1"
+	wait_until "${3:-20}" grep -qE -e "$2" "$lib_work/$1" && return
+	tail -n 3 "$lib_work/$1"
+	return 1
 }
 
 # ended PID
