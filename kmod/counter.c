@@ -142,7 +142,7 @@ err_leave:
 err_free:
 	tally_handle_put(handle);
 	kfree(call);
-	return err == -EAGAIN ? -ENOTCONN : err;
+	return err == -EAGAIN ? tally_handle_no_conn(handle) : err;
 }
 
 /*

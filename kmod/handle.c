@@ -321,6 +321,14 @@ static struct tally_handle *handle_alloc(struct tally_view *view,
 	return handle;
 }
 
+/* A node that stops ends its sessions first: that is no mere lack of one. */
+static int handle_why(struct tally_handle *handle, int err)
+{
+	if (err == -ENOTCONN && !tally_node_running(handle->view->node))
+		return -ESHUTDOWN;
+	return err;
+}
+
 /**
  * tally_handle_enter - begin an operation
  * @handle: which; the caller's reference stays until it has left
@@ -343,7 +351,7 @@ int tally_handle_enter(struct tally_handle *handle, long timeout)
 			return err;
 		err = tally_handle_open(handle, &until);
 		if (err)
-			return err;
+			return handle_why(handle, err);
 	}
 }
 
@@ -449,13 +457,14 @@ struct tally_conn *tally_handle_conn(struct tally_handle *handle, u64 *addr,
  * @handle: which
  *
  * Context: any.
- * Return: the handle's error, -ENETDOWN (own device gone) or -ENOTCONN.
+ * Return: the handle's error, -ENETDOWN (own device gone), -ENOTCONN, or
+ * -ESHUTDOWN when the node is being stopped.
  */
 int tally_handle_no_conn(struct tally_handle *handle)
 {
 	int err = READ_ONCE(handle->error);
 
 	if (err)
-		return err;
-	return handle->view->arena ? -ENETDOWN : -ENOTCONN;
+		return handle_why(handle, err);
+	return handle->view->arena ? -ENETDOWN : handle_why(handle, -ENOTCONN);
 }

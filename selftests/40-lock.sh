@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Lane: one
-# Seconds: 300
+# Seconds: 600
 #
 # Locks from their home and from peers: by the device (nic), by messages (cpu),
 # and by proxy for c, which posts no atomics.
@@ -19,7 +19,7 @@ of() {
 }
 
 state() {
-	tally -j lock show "$1" node a | json 'j[0]["state"]'
+	tally -j lock show "$1" node a | field state
 }
 
 is_free() {
@@ -40,7 +40,7 @@ let_go() {
 }
 
 waiters() {
-	tally -j lock show "$1" node a | json 'j[0]["waiters"]'
+	tally -j lock show "$1" node a | field waiters
 }
 
 # is_waiting LOCK N: are so many nodes waiting?
@@ -110,9 +110,9 @@ check_fails "try, from a node that goes by proxy" 125 'holds it' \
 	of c lock run nic/l try -- true
 check_fails "a time limit" 124 'time was over' \
 	of c lock run nic/l timeout 300 -- true
-check_fails "flock(1) without waiting" 1 . flock -n "$mnt/c/nic/l" true
+check_fails "flock(1) without waiting" 1 '' flock -n "$mnt/c/nic/l" true
 check_equal "the holder is shown" b \
-	"$(tally -j lock show nic/l node a | json 'j[0]["holder"]')"
+	"$(tally -j lock show nic/l node a | field holder)"
 waiter first a nic/l
 one=$begun
 waiter second c nic/l
@@ -140,9 +140,9 @@ for node in a b c; do
 done
 check "and leaves it free" wait_until 20 is_free nic/l
 
-check_fails "lock run: the command's exit status" 7 . \
+check_fails "lock run: the command's exit status" 7 '' \
 	of b lock run nic/l -- sh -c 'exit 7'
-check_fails "lock run: a signal" 143 . of b lock run nic/l -- \
+check_fails "lock run: a signal" 143 '' of b lock run nic/l -- \
 	sh -c 'kill -TERM $$'
 check_fails "lock run: not found" 127 'no-such-command' \
 	of b lock run nic/l -- no-such-command

@@ -94,6 +94,7 @@ check "so are statistics" is_json tally -j stats all
 check "and users" is_json tally -j node show users
 check "and the versions" is_json tally -j version
 check "what is made is told in JSON too" is_json tally -j counter add t/j
+# shellcheck disable=SC2016 # for another shell
 check "help for all, for objects and commands" bash -c '
 	tally help > /dev/null || exit
 	for object in node peer arena counter lock region stats monitor \

@@ -55,8 +55,8 @@ begin_all() {
 		begin "lock-$node" "$load" lock "$mnt/$node/t/l" \
 			"$mnt/$node/t/r" 2 $((times / 3))
 		jobs+=("$begun")
-		begin "copy-$node" "$files" region "$mnt/$node/t/$node" \
-			"$mnt/a/t/$node"
+		begin "copy-$node" "$files" region "$mnt/$node/t/of-$node" \
+			"$mnt/a/t/of-$node"
 		jobs+=("$begun")
 	done
 	begin churn churn b "$lib_work/on"
@@ -78,11 +78,12 @@ end_jobs() {
 check "nodes, c without atomics" eval \
 	"add_node a && add_node b && add_node c atomics off"
 check "they are joined" eval 'join a b && join a c && join b c'
+# shellcheck disable=SC2016 # for another shell
 check "objects" bash -c '
 	tally arena add t access rw node a && tally counter add t/c node a &&
 	tally lock add t/l node a && tally region add t/r size 4096 node a &&
 	for node in a b c; do
-		tally region add t/$node size 1M node a || exit
+		tally region add t/of-$node size 1M node a || exit
 	done'
 wait_until 20 test -e "$mnt/c/t/c"
 begin_all

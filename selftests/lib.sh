@@ -240,3 +240,9 @@ json() {
 j = json.load(sys.stdin)
 print(eval(sys.argv[1]))' "$1"
 }
+
+# field FIELD: its value in the JSON of one object, without Python, which takes
+# long to start under emulation.
+field() {
+	sed -nE "s/.*[{,[]\"$1\": ?\"?([^\",}]*).*/\1/p"
+}

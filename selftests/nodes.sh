@@ -50,11 +50,11 @@ add_peer() {
 
 # peer_field NODE PEER FIELD
 peer_field() {
-	tally -j peer show "$2" node "$1" | json "j[0].get('$3')"
+	tally -j peer show "$2" node "$1" | field "$3"
 }
 
 peer_state() {
-	tally -j peer show "$2" node "$1" | json "j[0]['state']"
+	peer_field "$1" "$2" state
 }
 
 is_live() {
@@ -86,7 +86,7 @@ node_gone() {
 }
 
 nodes_gone() {
-	[ "$(tally -j node show | json 'len(j)')" = 0 ]
+	! tally -j node show | grep -q name
 }
 
 del_node() {
@@ -109,8 +109,7 @@ defer end_nodes
 
 # stat_of NODE NAME: a counter or a refusal of "tally stats".
 stat_of() {
-	tally -j stats node "$1" | json \
-		"{**j['counters'], **j['refusals']}.get('$2', 0)"
+	tally -j stats all node "$1" | field "$2"
 }
 
 # grew NODE NAME FORMER: is it higher than it was?
@@ -129,12 +128,15 @@ begin() {
 
 	shift
 	"$@" > "$lib_work/$name" 2>&1 &
+	# shellcheck disable=SC2034 # the tests
 	begun=$!
 }
 
 # begun_says NAME PATTERN [SECONDS]: until that output has this.
 begun_says() {
-	wait_until "${3:-20}" grep -qE -e "$2" "$lib_work/$1"
+	wait_until "${3:-20}" grep -qE -e "$2" "$lib_work/$1" && return
+	tail -n 3 "$lib_work/$1"
+	return 1
 }
 
 # ended PID
