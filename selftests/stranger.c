@@ -297,7 +297,7 @@ static int case_request(const char *field)
 	else if (!strcmp(field, "lane"))
 		req.lane = 3;
 	else if (!strcmp(field, "short"))
-		len = 11;
+		len = 6;
 	if (connect_with(c, &req, len))
 		puts("accepted");
 	return 0;
