@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 need_machines 3
 need_tally
+# Long enough for an emulated machine on a busy host to notice and to come back.
 lease=40000
 # shellcheck disable=SC2016 # for another shell
 tell='echo held $TALLY_TOKEN'
@@ -134,7 +135,6 @@ session=$(peer_field 1 3 session)
 resumed=$(stat_of 3 session_resumed)
 begin 3 nic "$load" for 60 /dev/tally/t/c
 begin 3 cpu "$load" for 60 /dev/tally/m/c
-# Long enough for an emulated machine on a busy host to notice and to come back.
 check "load on machine 3" eval 'says 30 nic ready && says 30 cpu ready'
 check "and a held lock" hold 3 short
 rig_cut 3
