@@ -32,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAGIC	0x54414c59
@@ -247,20 +248,23 @@ static void send_message(struct conn *c, uint16_t type, const void *body,
 /* The next message; NULL and said so when the connection ended. */
 static const void *receive(struct conn *c, uint16_t type)
 {
+	time_t end = time(NULL) + WAIT_MS / 1000;
 	const struct refuse *refuse;
+	bool is_closed = false;
 	struct header *header;
 	struct ibv_wc wc;
-	int ms;
 
-	for (ms = 0; ms < WAIT_MS; ) {
+	while (time(NULL) < end) {
 		if (ibv_poll_cq(c->cq, 1, &wc) < 1) {
-			usleep(2000);
-			ms += 2;
+			if (is_closed)
+				break;
+			/* What came before the end is looked at first. */
+			is_closed = next_event(c, 2) != NULL;
 			continue;
 		}
 		if (wc.status != IBV_WC_SUCCESS) {
-			puts("closed");
-			return NULL;
+			is_closed = true;
+			break;
 		}
 		if (wc.opcode != IBV_WC_RECV)
 			continue;
@@ -274,7 +278,7 @@ static const void *receive(struct conn *c, uint16_t type)
 			printf("message %u\n", be16toh(header->type));
 		return NULL;
 	}
-	puts("nothing");
+	puts(is_closed ? "closed" : "nothing");
 	return NULL;
 }
 
@@ -297,7 +301,7 @@ static int case_request(const char *field)
 	else if (!strcmp(field, "lane"))
 		req.lane = 3;
 	else if (!strcmp(field, "short"))
-		len = 11;
+		len = 6;
 	if (connect_with(c, &req, len))
 		puts("accepted");
 	return 0;
