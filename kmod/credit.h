@@ -11,6 +11,10 @@
  * No deadlock: a side that is stuck at its limit sent a CREDIT last. The
  * other one, when that arrived, had its own window opened by it, and whatever
  * it sent later told all it consumed. So not both can be stuck.
+ *
+ * Until the peer knows the depth of our ring a quarter of it may be more than
+ * all it dares to send. It tells depths in the first message of each side, so
+ * it knows ours when it has consumed something we sent after we knew its own.
  */
 #ifndef TALLY_CREDIT_H
 #define TALLY_CREDIT_H
@@ -26,6 +30,9 @@
 /**
  * struct tally_credits - one side of a conn
  * @depth: RECVs of the peer
+ * @mark: messages sent when @depth became known
+ * @known: @depth was told by the peer
+ * @agreed: the peer knows the depth of our ring
  * @sent: messages sent since the conn began
  * @acked: of these, consumed by the peer
  * @consumed: messages consumed and their RECVs posted again
@@ -33,17 +40,27 @@
  */
 struct tally_credits {
 	u32 depth;
+	u32 mark;
+	bool known;
+	bool agreed;
 	u32 sent;
 	u32 acked;
 	u32 consumed;
 	u32 told;
 };
 
+static inline void tally_credits_init(struct tally_credits *credits)
+{
+	*credits = (struct tally_credits) { .depth = TALLY_CREDIT_DEPTH_MIN };
+}
+
 static inline void tally_credits_set_depth(struct tally_credits *credits,
 					   u32 depth)
 {
-	credits->depth = depth > TALLY_CREDIT_DEPTH_MIN ?
-			 depth : TALLY_CREDIT_DEPTH_MIN;
+	if (depth > TALLY_CREDIT_DEPTH_MIN)
+		credits->depth = depth;
+	credits->mark = credits->sent;
+	credits->known = true;
 }
 
 /* Is there a RECV for an ordinary message? */
@@ -56,8 +73,11 @@ static inline bool tally_credits_may_send(const struct tally_credits *credits)
 /* Is it time for a CREDIT, and is there a RECV for it? */
 static inline bool tally_credits_owe(const struct tally_credits *credits)
 {
-	u32 ring = credits->depth < TALLY_MSG_DEPTH ?
-		   credits->depth : TALLY_MSG_DEPTH;
+	u32 ring = TALLY_CREDIT_DEPTH_MIN;
+
+	if (credits->agreed)
+		ring = credits->depth < TALLY_MSG_DEPTH ?
+		       credits->depth : TALLY_MSG_DEPTH;
 
 	return credits->consumed - credits->told >= ring / 4 &&
 	       credits->sent - credits->acked < credits->depth;
@@ -77,6 +97,8 @@ static inline bool tally_credits_ack(struct tally_credits *credits, u32 acked)
 	if (acked - credits->acked > credits->sent - credits->acked)
 		return false;
 	credits->acked = acked;
+	if (credits->known && (s32)(acked - credits->mark) > 0)
+		credits->agreed = true;
 	return true;
 }
 

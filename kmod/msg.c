@@ -541,7 +541,7 @@ int tally_msgs_create(struct tally_conn *conn)
 	if (!msgs)
 		return -ENOMEM;
 	msgs->conn = conn;
-	tally_credits_set_depth(&msgs->credits, 0);
+	tally_credits_init(&msgs->credits);
 	INIT_WORK(&msgs->work, tally_msgs_deliver);
 	INIT_LIST_HEAD(&msgs->arrived);
 	INIT_LIST_HEAD(&msgs->queue);
