@@ -194,6 +194,17 @@ void tally_conn_peer_addr(struct tally_conn *conn, struct sockaddr_storage *ss);
 #define TALLY_CONN_TIMEOUT_MS	5000
 #define TALLY_LEASE_DEFAULT_MS	2000
 
+/*
+ * How long an attempt may take, in ms. The CM sends a lost request again only
+ * after seconds: it is given up early enough that a link that comes back
+ * within the lease finds time for another attempt.
+ */
+static inline u32 tally_conn_timeout(u32 lease_ms)
+{
+	return clamp_t(u32, (lease_ms ?: TALLY_LEASE_DEFAULT_MS) / 8, 1000,
+		       TALLY_CONN_TIMEOUT_MS);
+}
+
 /* A conn in NEW, with two references: the owner's and the close work's. */
 struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params);
 /* Free a conn that was never returned to its owner and has no QP. */

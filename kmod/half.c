@@ -87,7 +87,7 @@ static void handshake_start(struct work_struct *work)
 	hs->expect = TALLY_MSG_CHALLENGE;
 	tally_half_arm(hs, TALLY_HANDSHAKE_TIMEOUT);
 	tally_handshake_send(hs, TALLY_MSG_HELLO, &hs->t.hello,
-		       sizeof(hs->t.hello));
+			     sizeof(hs->t.hello));
 	tally_conn_put(hs->conn);
 	tally_half_put(hs);
 }

@@ -51,8 +51,8 @@ void tally_half_finish(struct tally_handshake *hs);
 /* End it after @wait jiffies, unless it is finished. */
 void tally_half_arm(struct tally_handshake *hs, unsigned long wait);
 int tally_handshake_send(struct tally_handshake *hs, u16 type, const void *body,
-		   u32 len);
+			 u32 len);
 void tally_handshake_message(struct tally_conn *conn, const struct tally_hdr *hdr,
-		       const void *body, u32 len);
+			     const void *body, u32 len);
 
 #endif

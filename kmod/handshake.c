@@ -21,7 +21,7 @@
 #define REFUSED_WAIT	HZ
 
 int tally_handshake_send(struct tally_handshake *hs, u16 type,
-			  const void *body, u32 len)
+			 const void *body, u32 len)
 {
 	struct tally_msg_head head = { .type = type };
 	int err;
@@ -445,8 +445,8 @@ static void handshake_ready(struct tally_handshake *hs, const void *body,
 }
 
 void tally_handshake_message(struct tally_conn *conn,
-			      const struct tally_hdr *hdr, const void *body,
-			      u32 len)
+			     const struct tally_hdr *hdr, const void *body,
+			     u32 len)
 {
 	struct tally_handshake *hs = conn->owner;
 	u16 type = be16_to_cpu(hdr->type);

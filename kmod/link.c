@@ -237,7 +237,7 @@ static int session_renew_came(struct tally_session *s, u16 type,
 		return tally_lease_renewed(s, be64_to_cpu(renew->stamp));
 	tally_lease_extend(s);
 	tally_session_transmit(s, false, TALLY_MSG_RENEW_ACK, renew, sizeof(*renew),
-			 NULL, 0);
+			       NULL, 0);
 	return 0;
 }
 

@@ -88,7 +88,7 @@ struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash)
  * LIVE -> BROKEN, BROKEN -> OPENING, anything -> OVER.
  */
 bool tally_session_set_state(struct tally_session *s,
-			      enum tally_session_state state, int err)
+			     enum tally_session_state state, int err)
 {
 	static const u8 from[] = {
 		[TALLY_SESSION_OPENING] = BIT(TALLY_SESSION_BROKEN),
@@ -286,8 +286,8 @@ static struct tally_conn *session_ctrl(struct tally_session *s, bool opening)
 }
 
 int tally_session_transmit(struct tally_session *s, bool opening, u16 type,
-			    const void *body, u32 len, const void *more,
-			    u32 more_len)
+			   const void *body, u32 len, const void *more,
+			   u32 more_len)
 {
 	struct tally_msg_head head = {
 		.type = type,
@@ -453,7 +453,7 @@ static void session_renew(struct tally_session *s)
 	};
 
 	tally_session_transmit(s, false, TALLY_MSG_RENEW, &renew, sizeof(renew),
-			 NULL, 0);
+			       NULL, 0);
 }
 
 /**
@@ -481,7 +481,7 @@ void tally_session_goodbye(struct tally_session *s)
 		upper()->leave(s);
 	mutex_unlock(&s->upcall);
 	if (!tally_session_transmit(s, true, TALLY_MSG_GOODBYE, &bye, sizeof(bye),
-			      NULL, 0))
+				    NULL, 0))
 		wait_event_timeout(s->wait, READ_ONCE(s->over) ||
 				   READ_ONCE(s->state) >= TALLY_SESSION_BROKEN,
 				   GOODBYE_WAIT);

@@ -174,7 +174,7 @@ static struct conn *resolve(void)
 	return c;
 }
 
-static int rejected(const struct rdma_cm_event *event)
+static int say_rejected(const struct rdma_cm_event *event)
 {
 	const struct reject *reject = event->param.conn.private_data;
 
@@ -206,7 +206,7 @@ static bool connect_with(struct conn *c, const void *data, uint8_t len)
 	}
 	is_up = event->event == RDMA_CM_EVENT_ESTABLISHED;
 	if (!is_up)
-		rejected(event);
+		say_rejected(event);
 	rdma_ack_cm_event(event);
 	return is_up;
 }
@@ -333,15 +333,15 @@ static int case_raw(const char *how)
 		return 0;
 	header->type = htobe16(HELLO);
 	header->len = htobe32(sizeof(*header));
-	if (!strcmp(how, "garbage"))
+	if (!strcmp(how, "garbage")) {
 		send_bytes(c, bytes, SIZE);
-	else if (!strcmp(how, "short"))
+	} else if (!strcmp(how, "short")) {
 		send_bytes(c, bytes, 5);
-	else if (!strcmp(how, "empty"))
+	} else if (!strcmp(how, "empty")) {
 		send_bytes(c, empty, sizeof(*header));
-	else if (!strcmp(how, "type"))
+	} else if (!strcmp(how, "type")) {
 		send_message(c, 34, bytes, 68);
-	else if (!strcmp(how, "long")) {
+	} else if (!strcmp(how, "long")) {
 		header->len = htobe32(SIZE);
 		send_bytes(c, empty, 400);
 	} else if (!strcmp(how, "flags")) {
@@ -437,7 +437,9 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "raw"))
 		return case_raw(argv[4]);
 	if (!strcmp(what, "hello") && argc > 5) {
-		key = argc > 6 && *argv[6] ? argv[6] : NULL;
+		key = NULL;
+		if (argc > 6 && *argv[6])
+			key = argv[6];
 		return case_hello(argv[4], argv[5], argc > 7 ? argv[7] : "");
 	}
 	return 2;
