@@ -50,8 +50,16 @@ static void tally_call_done(struct tally_op *op)
 	tally_call_put(call);
 }
 
-/* True: it is on the wire and its outcome is now counted as unknown. */
-static bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op)
+/**
+ * tally_op_give_up - stop waiting for an operation
+ * @conn: where it was submitted; the caller holds a reference
+ * @op: submitted operation that cannot be cancelled
+ *
+ * Context: any.
+ * Return: true when it is on the wire, and its outcome is now counted as
+ * unknown; false when it completed: done() was or will be called.
+ */
+bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op)
 {
 	unsigned long flags;
 	bool posted;

@@ -433,6 +433,17 @@ static void tally_conn_close_work(struct work_struct *work)
 	tally_conn_put(conn);
 }
 
+/*
+ * A lost request is sent again only after seconds: give up early enough that a
+ * link that comes back within the lease finds time for another attempt.
+ */
+static u32 conn_timeout_ms(const struct tally_conn_params *params)
+{
+	u32 lease = params->lease_ms ?: TALLY_LEASE_DEFAULT_MS;
+
+	return clamp_t(u32, lease / 8, 1000, TALLY_CONN_TIMEOUT_MS);
+}
+
 /**
  * tally_conn_alloc - a conn that is nothing yet
  * @params: what it shall be
@@ -453,7 +464,7 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params)
 	INIT_LIST_HEAD(&conn->link);
 	INIT_WORK(&conn->close_work, tally_conn_close_work);
 	INIT_DELAYED_WORK(&conn->timer, tally_conn_timer);
-	conn->deadline = jiffies + msecs_to_jiffies(TALLY_CONN_TIMEOUT_MS);
+	conn->deadline = jiffies + msecs_to_jiffies(conn_timeout_ms(params));
 	conn->ops = params->ops;
 	conn->owner = params->owner;
 	conn->stats = params->stats;

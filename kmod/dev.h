@@ -3,6 +3,7 @@
 #ifndef TALLY_DEV_H
 #define TALLY_DEV_H
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -44,6 +45,7 @@ enum tally_atomics {
  * @max_sge: scatter elements one work request may have
  * @max_rd_atomic: reads and atomics in flight as initiator
  * @max_dest_rd_atomic: reads and atomics in flight as target
+ * @bulk: work requests of bulk transfers in flight, xfer.c; begins as 0
  */
 struct tally_dev {
 	struct ib_device *ibdev;
@@ -67,6 +69,7 @@ struct tally_dev {
 	u32 max_sge;
 	u8 max_rd_atomic;
 	u8 max_dest_rd_atomic;
+	atomic_t bulk;
 };
 
 /**

@@ -95,19 +95,12 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 	struct tally_dev *dev;
 
 	if (reason != TALLY_REFUSE_NONE)
-		goto refused;
+		return reason;
 	dev = tally_dev_get(id->device);
-	if (!dev) {
-		reason = TALLY_REFUSE_SHUTDOWN;
-		goto refused;
-	}
+	if (!dev)
+		return TALLY_REFUSE_SHUTDOWN;
 	reason = tally_listen_take(listener, id, dev, param);
 	tally_dev_put(dev);
-	return reason;
-
-refused:
-	if (listener->ops->refused)
-		listener->ops->refused(listener->owner, reason);
 	return reason;
 }
 
@@ -123,6 +116,8 @@ static int tally_listen_handler(struct rdma_cm_id *id,
 	reason = tally_listen_request(listener, id, &event->param.conn);
 	if (reason == TALLY_REFUSE_NONE)
 		return 0;
+	if (listener->ops->refused)
+		listener->ops->refused(listener->owner, reason);
 	tally_listen_reject(id, reason);
 	return -ECONNREFUSED;
 }

@@ -17,7 +17,7 @@ struct tally_listener;
  * @accepted: the conn made from it, with a reference for the owner, or NULL
  *	when that failed (then the owner given in @params forgets about it).
  *	Before any upcall of the conn, in the same context.
- * @refused: count a refusal that the listener decided itself
+ * @refused: count a connection that was turned away
  */
 struct tally_listen_ops {
 	enum tally_refusal (*request)(void *owner, struct tally_dev *dev,

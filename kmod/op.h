@@ -96,6 +96,8 @@ void tally_ops_sweep(struct tally_conn *conn);
 void tally_op_submit(struct tally_conn *conn, struct tally_op *op);
 /* True: it was not posted yet, is the caller's again, done() will not come. */
 bool tally_op_cancel(struct tally_op *op);
+/* True: it is on the wire; whoever waited for it says "unknown", once. */
+bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op);
 
 /**
  * struct tally_call - an op somebody waits for, or gave up on

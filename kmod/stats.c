@@ -2,9 +2,34 @@
 #include "stats.h"
 
 static const char * const stat_names[] = {
-#define X(id, name) [TALLY_STAT_##id] = name,
-	TALLY_STATS(X)
-#undef X
+	[TALLY_STAT_POST_FAA]	= "post_faa",
+	[TALLY_STAT_POST_CAS]	= "post_cas",
+	[TALLY_STAT_POST_READ]	= "post_read",
+	[TALLY_STAT_POST_WRITE]	= "post_write",
+	[TALLY_STAT_POST_SEND]	= "post_send",
+	[TALLY_STAT_POST_REG]	= "post_reg",
+	[TALLY_STAT_RECV]	= "recv",
+	[TALLY_STAT_OP_ERROR]	= "op_error",
+	[TALLY_STAT_UNKNOWN]	= "unknown_outcome",
+	[TALLY_STAT_LOCAL_OP]	= "local_op",
+	[TALLY_STAT_BYTES_READ]	= "bytes_read",
+	[TALLY_STAT_BYTES_WRITTEN]	= "bytes_written",
+	[TALLY_STAT_CONN_UP]	= "conn_up",
+	[TALLY_STAT_CONN_DOWN]	= "conn_down",
+	[TALLY_STAT_SESSION_NEW]	= "session_new",
+	[TALLY_STAT_SESSION_RESUMED]	= "session_resumed",
+	[TALLY_STAT_SESSION_FENCED]	= "session_fenced",
+	[TALLY_STAT_LEASE_LOST]	= "lease_lost",
+	[TALLY_STAT_RPC_SENT]	= "rpc_sent",
+	[TALLY_STAT_RPC_SERVED]	= "rpc_served",
+	[TALLY_STAT_RPC_REPLAYED]	= "rpc_replayed",
+	[TALLY_STAT_QUOTA]	= "quota_refused",
+	[TALLY_STAT_MALFORMED]	= "malformed",
+	[TALLY_STAT_FORGET]	= "forget_sent",
+	[TALLY_STAT_LOCK_FAST]	= "lock_fast",
+	[TALLY_STAT_LOCK_MANAGED]	= "lock_managed",
+	[TALLY_STAT_LOCK_MSG]	= "lock_message",
+	[TALLY_STAT_LOCK_LOST]	= "lock_lost",
 };
 
 static const char * const refusal_names[] = {

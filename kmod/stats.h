@@ -10,40 +10,35 @@
 #include <linux/types.h>
 #include "wire.h"
 
-#define TALLY_STATS(X) \
-	X(POST_FAA, "post_faa") \
-	X(POST_CAS, "post_cas") \
-	X(POST_READ, "post_read") \
-	X(POST_WRITE, "post_write") \
-	X(POST_SEND, "post_send") \
-	X(POST_REG, "post_reg") \
-	X(RECV, "recv") \
-	X(OP_ERROR, "op_error") \
-	X(UNKNOWN, "unknown_outcome") \
-	X(LOCAL_OP, "local_op") \
-	X(BYTES_READ, "bytes_read") \
-	X(BYTES_WRITTEN, "bytes_written") \
-	X(CONN_UP, "conn_up") \
-	X(CONN_DOWN, "conn_down") \
-	X(SESSION_NEW, "session_new") \
-	X(SESSION_RESUMED, "session_resumed") \
-	X(SESSION_FENCED, "session_fenced") \
-	X(LEASE_LOST, "lease_lost") \
-	X(RPC_SENT, "rpc_sent") \
-	X(RPC_SERVED, "rpc_served") \
-	X(RPC_REPLAYED, "rpc_replayed") \
-	X(QUOTA, "quota_refused") \
-	X(MALFORMED, "malformed") \
-	X(FORGET, "forget_sent") \
-	X(LOCK_FAST, "lock_fast") \
-	X(LOCK_MANAGED, "lock_managed") \
-	X(LOCK_MSG, "lock_message") \
-	X(LOCK_LOST, "lock_lost")
-
 enum tally_stat {
-#define X(id, name) TALLY_STAT_##id,
-	TALLY_STATS(X)
-#undef X
+	TALLY_STAT_POST_FAA,
+	TALLY_STAT_POST_CAS,
+	TALLY_STAT_POST_READ,
+	TALLY_STAT_POST_WRITE,
+	TALLY_STAT_POST_SEND,
+	TALLY_STAT_POST_REG,
+	TALLY_STAT_RECV,
+	TALLY_STAT_OP_ERROR,
+	TALLY_STAT_UNKNOWN,
+	TALLY_STAT_LOCAL_OP,
+	TALLY_STAT_BYTES_READ,
+	TALLY_STAT_BYTES_WRITTEN,
+	TALLY_STAT_CONN_UP,
+	TALLY_STAT_CONN_DOWN,
+	TALLY_STAT_SESSION_NEW,
+	TALLY_STAT_SESSION_RESUMED,
+	TALLY_STAT_SESSION_FENCED,
+	TALLY_STAT_LEASE_LOST,
+	TALLY_STAT_RPC_SENT,
+	TALLY_STAT_RPC_SERVED,
+	TALLY_STAT_RPC_REPLAYED,
+	TALLY_STAT_QUOTA,
+	TALLY_STAT_MALFORMED,
+	TALLY_STAT_FORGET,
+	TALLY_STAT_LOCK_FAST,
+	TALLY_STAT_LOCK_MANAGED,
+	TALLY_STAT_LOCK_MSG,
+	TALLY_STAT_LOCK_LOST,
 	__TALLY_STAT_MAX
 };
 

@@ -117,8 +117,7 @@ enum tally_msg_type {
 	TALLY_MSG_FORGET	= 64,
 	TALLY_MSG_FORGOTTEN	= 65,
 	TALLY_MSG_LOCK		= 66,
-	TALLY_MSG_RESYNC	= 67,
-	TALLY_MSG_SYNCED	= 68,
+	TALLY_MSG_RESYNC	= 67,	/* empty: every lock has been listed */
 	__TALLY_MSG_MAX
 };
 
@@ -169,7 +168,8 @@ static_assert(sizeof(struct tally_hdr) == 32);
  * @auth: 1 when the sender holds a cluster key
  * @reserved: zero
  * @nonce: random
- * @mac: CHALLENGE: HMAC over "tally R", both bodies up to @mac; HELLO: zero
+ * @mac: CHALLENGE: HMAC over "tally responder" and both bodies up to @mac;
+ *	HELLO: zero
  */
 struct tally_msg_hello {
 	__be16	version;
@@ -192,7 +192,8 @@ struct tally_msg_hello {
 static_assert(sizeof(struct tally_msg_hello) == 224);
 
 struct tally_msg_prove {
-	u8	mac[TALLY_MAC_SIZE];	/* HMAC over "tally I" and both bodies */
+	/* HMAC over "tally initiator" and both bodies */
+	u8	mac[TALLY_MAC_SIZE];
 } __packed;
 
 /**
@@ -272,6 +273,7 @@ struct tally_msg_attach {
  * @uid: owner of the arena's directory
  * @gid: its group
  * @perm: its permission bits
+ * @reserved2: zero
  */
 struct tally_rep_attach {
 	__be32	arena;
@@ -324,7 +326,11 @@ struct tally_rep_open {
 	u8	reserved[6];
 } __packed;
 
-/* Which object: CLOSE, FORGET, FORGOTTEN, and the head of all object bodies. */
+/*
+ * Which object: CLOSE, FORGET, FORGOTTEN, and the head of all object bodies.
+ * Ids begin with 1. FORGET and FORGOTTEN of object 0, generation 0 mean the
+ * arena itself with its word table, after all of its objects.
+ */
 struct tally_wire_object {
 	__be32	arena;
 	__be32	object;
@@ -376,10 +382,13 @@ struct tally_msg_region_map {
 	__be32	reserved;
 } __packed;
 
-/* REGION_MAP's reply: this head, then @count keys. */
+/*
+ * REGION_MAP's reply: this head, then @count keys. @mr_bytes is what each of
+ * them covers, as in OPEN's reply.
+ */
 struct tally_rep_region_map {
 	__be32	count;
-	__be32	reserved;
+	__be32	mr_bytes;
 } __packed;
 
 struct tally_wire_mr {

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# tally: "make help" lists the targets.
+
+# The running kernel, or the newest with headers if it has none.
+ifdef KDIR
+KVER ?= $(shell $(MAKE) -s --no-print-directory -C $(KDIR) kernelrelease)
+else
+KVERS := $(patsubst /lib/modules/%/build,%,$(wildcard /lib/modules/*/build))
+KVER ?= $(or $(filter $(shell uname -r),$(KVERS)), \
+	$(shell printf '%s\n' $(KVERS) | sort -V | tail -1))
+KDIR ?= /lib/modules/$(strip $(KVER))/build
+endif
+
+KVER := $(strip $(KVER))
+RIG := selftests/rig
+
+all: module tools
+
+help:
+	@echo 'make            build the module and the tools'
+	@echo 'make module     build the module for kernel $(KVER)'
+	@echo '                (KVER=... or KDIR=... for another) in build/'
+	@echo 'make tools      build the command line tool and the library'
+	@echo 'make install    install both'
+	@echo 'make demo       see three machines share a counter, a lock, a region'
+	@echo 'make check      all of the following; this is what has to pass'
+	@echo 'make style        style checks'
+	@echo 'make builds       builds for all kernels in /lib/modules'
+	@echo 'make unit         unit tests of the pure code, in user space'
+	@echo 'make uml          tests in a user-mode kernel with sanitizers'
+	@echo 'make machines     tests in machines, with two kernels'
+	@echo 'make rig          tests of the machinery that runs the tests'
+	@echo 'make clean      remove what was built'
+
+module:
+	@$(RIG)/module -d $(KDIR) $(KVER)
+
+tools:
+	$(MAKE) -C tools
+
+install: all
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/build/$(KVER) modules_install
+	$(MAKE) -C tools install
+
+demo:
+	$(RIG)/deps demo
+	$(MAKE) --no-print-directory all KVER=$$($(RIG)/cluster -K)
+	selftests/demo/demo
+
+check:
+	$(RIG)/deps check
+	selftests/check
+
+style builds unit uml machines rig:
+	selftests/check $@
+
+clean:
+	$(MAKE) -C tools clean
+	$(MAKE) -C selftests/unit clean
+	rm -rf build
+
+.PHONY: all help module tools install demo check style builds unit uml
+.PHONY: machines rig clean

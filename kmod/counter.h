@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Plain counters: one 64-bit word, four operations, three outcomes. */
+#ifndef TALLY_COUNTER_H
+#define TALLY_COUNTER_H
+
+#include "view.h"
+
+/*
+ * One operation on a counter, by whatever path its view has. @op is
+ * TALLY_COUNTER_*; @old gets the value before it. Sleeps, killable; @timeout
+ * in jiffies. SET is a compare-and-swap loop where the NIC owns the word (a
+ * Write would not be ordered with atomics); each round is one operation.
+ * Return: 0, or not done: an errno that says why; -EREMOTEIO: unknown.
+ */
+int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
+		     u64 compare, u64 *old, long timeout);
+/* The home's side of COUNTER requests; true when it was one. */
+bool tally_counter_request(struct tally_session *s, struct tally_sreq *req);
+/* Value at the home, for `show`: a CPU read of the word. */
+u64 tally_counter_peek(struct tally_object *object);
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Finding an arena by name: at this node and at all it has sessions with. */
+#include <linux/err.h>
+#include "name.h"
+#include "peer.h"
+#include "view.h"
+
+static struct tally_view *views_lookup(struct tally_views *views,
+				       const char *home, const char *name,
+				       struct tally_arena *arena)
+{
+	struct tally_view *view;
+
+	lockdep_assert_held(&views->lock);
+	list_for_each_entry(view, &views->list, list)
+		if (view->arena == arena && tally_view_alive(view) &&
+		    !strcmp(view->home, home) && !strcmp(view->name, name) &&
+		    kref_get_unless_zero(&view->ref))
+			return view;
+	return NULL;
+}
+
+/* The usable view of that arena, made if there is none; not attached yet. */
+static struct tally_view *views_get(struct tally_node *node, const char *home,
+				    const char *name,
+				    struct tally_arena *arena)
+{
+	struct tally_views *views = node->views;
+	struct tally_view *view;
+
+	mutex_lock(&views->lock);
+	if (views->stopped) {
+		view = ERR_PTR(-ESHUTDOWN);
+		goto out;
+	}
+	view = views_lookup(views, home, name, arena);
+	if (view)
+		goto out;
+	view = tally_view_alloc(node, home, name, arena);
+	if (view)
+		list_add_tail(&view->list, &views->list);
+	else
+		view = ERR_PTR(-ENOMEM);
+out:
+	mutex_unlock(&views->lock);
+	return view;
+}
+
+static struct tally_view *view_at(struct tally_node *node, const char *home,
+				  const char *name, struct tally_arena *arena,
+				  const struct tally_until *until)
+{
+	struct tally_view *view;
+	int err;
+
+	/* A view that turns out to be of an arena that is gone is replaced. */
+	do {
+		view = views_get(node, home, name, arena);
+		if (IS_ERR(view))
+			return view;
+		err = tally_view_attach(view, true, until);
+		if (!err)
+			return view;
+		tally_view_put(view);
+	} while (!arena && (err == -EIDRM || err == -ESTALE));
+	return ERR_PTR(err == -EIDRM ? -ENOENT : err);
+}
+
+static struct tally_view *view_here(struct tally_node *node, const char *name,
+				    const struct tally_until *until)
+{
+	struct tally_arena *arena = tally_arena_find(node, name);
+	struct tally_view *view;
+
+	if (!arena)
+		return ERR_PTR(-ENOENT);
+	view = view_at(node, node->config.name, name, arena, until);
+	tally_arena_put(arena);
+	return view;
+}
+
+/* What was found so far, and the first error that was not "no such arena". */
+struct view_search {
+	struct tally_view *found;
+	int err;
+};
+
+/* Returns false when the search is over. */
+static bool search_add(struct view_search *search, struct tally_view *view)
+{
+	if (!IS_ERR(view)) {
+		if (!search->found) {
+			search->found = view;
+			return true;
+		}
+		tally_view_put(view);
+		tally_view_put(search->found);
+		search->found = NULL;
+		search->err = -ENOTUNIQ;
+		return false;
+	}
+	if (PTR_ERR(view) != -ENOENT && !search->err)
+		search->err = PTR_ERR(view);
+	return PTR_ERR(view) != -EINTR;
+}
+
+static bool peer_is_live(struct tally_peer *peer)
+{
+	struct tally_session *s = tally_peer_session(peer);
+	bool live = s && tally_session_is_live(s);
+
+	if (s)
+		tally_session_put(s);
+	return live;
+}
+
+static struct tally_view *view_search(struct tally_node *node,
+				      const char *name,
+				      const struct tally_until *until)
+{
+	struct tally_peer *peer = NULL;
+	struct view_search search = {};
+	bool go_on;
+
+	go_on = search_add(&search, view_here(node, name, until));
+	while (go_on && (peer = tally_peer_next(node, peer)))
+		if (peer_is_live(peer))
+			go_on = search_add(&search,
+					   view_at(node, peer->name, name,
+						   NULL, until));
+	if (peer)
+		tally_peer_put(peer);
+	if (search.found)
+		return search.found;
+	return ERR_PTR(search.err ? search.err : -ENOENT);
+}
+
+/**
+ * tally_view_find - find an arena by name
+ * @node: who asks
+ * @name: "ARENA", sought at this node and all with a live session, or
+ *	"ARENA@NODE"
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process, sleeps, killable.
+ * Return: a reference, or an error pointer: -ENOENT, -ENOTUNIQ (two homes
+ * have it), -EACCES, -ENOTCONN (NODE has no session), -ESHUTDOWN, -ETIMEDOUT,
+ * -EINTR.
+ */
+struct tally_view *tally_view_find(struct tally_node *node, const char *name,
+				   long timeout)
+{
+	struct tally_until until = tally_until(timeout);
+	const char *at = strchrnul(name, '@');
+	char arena[TALLY_NAME_SIZE] = {};
+
+	if (!tally_name_valid(name, at - name))
+		return ERR_PTR(-ENOENT);
+	memcpy(arena, name, at - name);
+	if (!*at)
+		return view_search(node, arena, &until);
+	if (!tally_name_valid(at + 1, strlen(at + 1)))
+		return ERR_PTR(-ENOENT);
+	if (!strcmp(at + 1, node->config.name))
+		return view_here(node, arena, &until);
+	return view_at(node, at + 1, arena, NULL, &until);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The tally file system: a directory an arena, a file an object. */
+#ifndef TALLY_FS_H
+#define TALLY_FS_H
+
+int tally_fs_init(void);
+void tally_fs_exit(void);
+
+#endif

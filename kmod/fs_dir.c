@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Directories: the root lists arenas, an arena lists its objects. Nothing is
+ * remembered between two look-ups: names belong to the homes.
+ */
+#include <linux/cred.h>
+#include <linux/fs_struct.h>
+#include <linux/namei.h>
+#include <linux/sched.h>
+#include "fs_file.h"
+#include "name.h"
+
+static int TALLY_D_REVALIDATE(dir_revalidate)
+{
+	struct inode *inode;
+
+	if (flags & LOOKUP_RCU)
+		return -ECHILD;
+	inode = d_inode(dentry);
+	if (!inode)
+		return 0;
+	if (tally_inode_handle(inode))
+		return tally_handle_alive(tally_inode_handle(inode));
+	if (tally_inode_view(inode))
+		return tally_view_alive(tally_inode_view(inode));
+	return 1;
+}
+
+/*
+ * Dentries go with their last user: a cached one would keep the memory of a
+ * deleted region, and give a reference back under memory pressure.
+ */
+const struct dentry_operations tally_dentry_ops = {
+	.d_revalidate	= dir_revalidate,
+	.d_delete	= always_delete_dentry,
+};
+
+static struct inode *dir_find_view(struct inode *dir, const char *name)
+{
+	struct tally_view *view;
+
+	view = tally_view_find(tally_fs_node(dir), name, TALLY_FS_TIMEOUT);
+	if (IS_ERR(view))
+		return ERR_CAST(view);
+	return tally_inode_dir(dir->i_sb, view);
+}
+
+static struct inode *dir_find_file(struct inode *dir, const char *name)
+{
+	struct tally_handle *handle;
+
+	if (!tally_name_valid(name, strlen(name)))
+		return ERR_PTR(-ENOENT);
+	handle = tally_handle_find(tally_inode_view(dir), name,
+				   TALLY_FS_TIMEOUT);
+	if (IS_ERR(handle))
+		return ERR_CAST(handle);
+	return tally_inode_file(dir->i_sb, handle);
+}
+
+/* "ARENA" or "ARENA@NODE" */
+static bool dir_arena_valid(const char *name)
+{
+	const char *node = strchrnul(name, '@');
+
+	return tally_name_valid(name, node - name) &&
+	       (!*node || tally_name_valid(node + 1, strlen(node + 1)));
+}
+
+static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
+				 unsigned int flags)
+{
+	const char *name = dentry->d_name.name;
+	struct inode *inode;
+
+	if (dentry->d_name.len > NAME_MAX)
+		return ERR_PTR(-ENAMETOOLONG);
+	if (!tally_node_running(tally_fs_node(dir)))
+		return ERR_PTR(-ESHUTDOWN);
+	if (tally_inode_view(dir))
+		inode = dir_find_file(dir, name);
+	else if (dir_arena_valid(name))
+		inode = dir_find_view(dir, name);
+	else
+		inode = ERR_PTR(-ENOENT);
+	/* Left unhashed: that there is no such name is not remembered. */
+	if (inode == ERR_PTR(-ENOENT))
+		return NULL;
+	return d_splice_alias(inode, dentry);
+}
+
+static int dir_unlink(struct inode *dir, struct dentry *dentry)
+{
+	struct tally_view *view = tally_inode_view(dir);
+	const char *reason;
+	int err;
+
+	if (!view)
+		return -EPERM;
+	if (!view->arena)
+		return -EREMOTE;
+	err = tally_object_del(view->arena, dentry->d_name.name, 0, &reason);
+	if (!err)
+		clear_nlink(d_inode(dentry));
+	return err;
+}
+
+const struct inode_operations tally_dir_inode_ops = {
+	.lookup		= dir_lookup,
+	.unlink		= dir_unlink,
+	.permission	= tally_inode_permission,
+	.getattr	= tally_inode_getattr,
+	.setattr	= tally_inode_setattr,
+};
+
+/**
+ * struct dir_list - a listing under way
+ * @dc: where the entries go
+ * @skip: root only: entries already given out
+ */
+struct dir_list {
+	struct dir_context *dc;
+	loff_t skip;
+};
+
+/* Positions in the root count arenas; those in an arena are ids plus one. */
+static bool dir_emit_arena(void *ctx, const char *name, u8 type, u32 id)
+{
+	struct dir_list *list = ctx;
+
+	if (list->skip) {
+		list->skip--;
+		return true;
+	}
+	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_DIR))
+		return false;
+	list->dc->pos++;
+	return true;
+}
+
+static bool dir_emit_object(void *ctx, const char *name, u8 type, u32 id)
+{
+	struct dir_list *list = ctx;
+
+	list->dc->pos = 1 + (loff_t)id;
+	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_REG))
+		return false;
+	list->dc->pos++;
+	return true;
+}
+
+static int dir_iterate(struct file *file, struct dir_context *dc)
+{
+	struct tally_view *view = tally_inode_view(file_inode(file));
+	struct tally_node *node = tally_fs_node(file_inode(file));
+	struct dir_list list = { .dc = dc };
+
+	if (!tally_node_running(node))
+		return -ESHUTDOWN;
+	if (!dir_emit_dots(file, dc))
+		return 0;
+	list.skip = dc->pos - 2;
+	if (!view)
+		return tally_views_list(node, dir_emit_arena, &list,
+					TALLY_FS_TIMEOUT);
+	if (list.skip > U32_MAX)
+		return 0;
+	return tally_view_list(view, list.skip, dir_emit_object, &list,
+			       TALLY_FS_TIMEOUT);
+}
+
+static int dir_create_check(const struct tally_ioc_create *arg)
+{
+	size_t len = strnlen(arg->name, sizeof(arg->name));
+
+	if (arg->reserved || arg->perm & ~0777 ||
+	    !tally_name_valid(arg->name, len))
+		return -EINVAL;
+	switch (arg->type) {
+	case TALLY_TYPE_COUNTER:
+		return arg->size || arg->lock_class ? -EINVAL : 0;
+	case TALLY_TYPE_LOCK:
+		return arg->size || arg->lock_class > TALLY_CLASS_REGION ?
+		       -EINVAL : 0;
+	case TALLY_TYPE_REGION:
+		return !arg->size || arg->lock_class ? -EINVAL : 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int dir_create(struct file *file,
+		      const struct tally_ioc_create __user *uarg)
+{
+	struct tally_view *view = tally_inode_view(file_inode(file));
+	struct tally_object_config config = {
+		.uid = current_fsuid(),
+		.gid = current_fsgid(),
+	};
+	struct tally_ioc_create arg;
+	const char *reason;
+	int err;
+
+	if (copy_from_user(&arg, uarg, sizeof(arg)))
+		return -EFAULT;
+	if (!view)
+		return -EPERM;
+	if (!view->arena)
+		return -EREMOTE;
+	err = dir_create_check(&arg);
+	if (err)
+		return err;
+	/* Whoever may write in the directory, whatever it was opened for. */
+	err = file_permission(file, MAY_WRITE | MAY_EXEC);
+	if (err)
+		return err;
+	strscpy(config.name, arg.name, sizeof(config.name));
+	config.type = arg.type;
+	config.lock_class = arg.lock_class;
+	config.size = arg.size;
+	config.perm = arg.perm & ~current_umask();
+	return tally_object_add(view->arena, &config, &reason);
+}
+
+static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	if (cmd == TALLY_IOC_CREATE)
+		return dir_create(file, (void __user *)arg);
+	return -ENOTTY;
+}
+
+static int dir_open(struct inode *inode, struct file *file)
+{
+	if (!tally_file_open(inode, file, sizeof(struct tally_file)))
+		return -ENOMEM;
+	return 0;
+}
+
+static int dir_release(struct inode *inode, struct file *file)
+{
+	tally_file_release(inode, file);
+	return 0;
+}
+
+const struct file_operations tally_dir_ops = {
+	.owner		= THIS_MODULE,
+	.open		= dir_open,
+	.release	= dir_release,
+	.llseek		= generic_file_llseek,
+	.read		= generic_read_dir,
+	.iterate_shared	= dir_iterate,
+	.unlocked_ioctl	= dir_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};

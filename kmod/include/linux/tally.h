@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tally for kernel code: counters, locks and regions shared with other
+ * machines over RDMA.
+ *
+ * A path is "ARENA/OBJECT" or "ARENA@NODE/OBJECT". All calls sleep and may be
+ * ended by a fatal signal, unless said otherwise. @timeout is in jiffies,
+ * MAX_SCHEDULE_TIMEOUT for none.
+ *
+ * Every operation has one of three outcomes: done (0); not done (an errno);
+ * unknown (-EREMOTEIO): the link broke, or the time was over, while it was on
+ * the wire. -ETIMEDOUT and -EINTR mean that nothing was sent.
+ */
+#ifndef _LINUX_TALLY_H
+#define _LINUX_TALLY_H
+
+#include <linux/types.h>
+#include <linux/uio.h>
+
+struct net;
+struct tally_counter;
+struct tally_lock;
+struct tally_region;
+struct tally_lock_req;
+
+struct tally_counter *tally_counter_get(struct net *net, const char *node,
+					const char *path, long timeout);
+void tally_counter_put(struct tally_counter *counter);
+int tally_counter_read(struct tally_counter *counter, u64 *value, long timeout);
+int tally_counter_add(struct tally_counter *counter, u64 value, u64 *old,
+		      long timeout);
+int tally_counter_set(struct tally_counter *counter, u64 value, u64 *old,
+		      long timeout);
+int tally_counter_cas(struct tally_counter *counter, u64 expected, u64 value,
+		      u64 *old, long timeout);
+
+struct tally_lock *tally_lock_get(struct net *net, const char *node,
+				  const char *path, long timeout);
+void tally_lock_put(struct tally_lock *lock);
+int tally_lock_acquire_sync(struct tally_lock *lock, u64 *token, long timeout);
+int tally_lock_try(struct tally_lock *lock, u64 *token);
+int tally_lock_release_sync(struct tally_lock *lock);
+bool tally_lock_is_valid(struct tally_lock *lock);
+
+struct tally_region *tally_region_get(struct net *net, const char *node,
+				      const char *path, long timeout);
+void tally_region_put(struct tally_region *region);
+u64 tally_region_size(struct tally_region *region);
+ssize_t tally_region_read(struct tally_region *region, struct iov_iter *to,
+			  u64 pos, long timeout);
+ssize_t tally_region_write(struct tally_region *region, struct iov_iter *from,
+			   u64 pos, long timeout);
+int tally_region_flush(struct tally_region *region, long timeout);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The lease of a session, both ways, on CLOCK_BOOTTIME. As a client we act
+ * until the send time of the last renewal that was answered + L(1 - rho) -
+ * margin; as home we reclaim after the receive time of the last renewal +
+ * L(1 + rho). So the client always stops first, whatever the clocks' drift
+ * up to rho.
+ */
+#ifndef TALLY_LEASE_H
+#define TALLY_LEASE_H
+
+#include "session.h"
+
+#define TALLY_LEASE_RHO		500	/* drift: one part in so many */
+#define TALLY_LEASE_MARGIN	64	/* margin: one part in so many */
+
+void tally_lease_init(struct tally_session *s);
+/* A link begins: the peer's count began after @since. */
+void tally_lease_start(struct tally_session *s, u64 since);
+/* The link is up: renew now. */
+void tally_lease_kick(struct tally_session *s);
+void tally_lease_stop(struct tally_session *s);
+/* The peer renewed: we, as its home, wait longer. */
+void tally_lease_extend(struct tally_session *s);
+/* The peer answered the renewal we stamped so. -EPROTO: never sent. */
+int tally_lease_renewed(struct tally_session *s, u64 stamp);
+/* The peer gave up all it held: we need not wait. */
+void tally_lease_release(struct tally_session *s);
+
+#endif

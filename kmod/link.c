@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The link of a session: its control conn and its lanes, from READY to LIVE,
+ * and what comes in on the control conn.
+ */
+#include <linux/random.h>
+#include "hello.h"
+#include "lease.h"
+#include "link.h"
+#include "node.h"
+#include "peer.h"
+#include "rpc.h"
+
+static const struct tally_session_ops *upper(void)
+{
+	return &tally_node_ops()->session;
+}
+
+/* A conn begins to count; false when the session no longer wants it. */
+static bool session_conn_begin(struct tally_session *s)
+{
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&s->lock, flags);
+	wanted = s->state == TALLY_SESSION_OPENING;
+	if (wanted)
+		s->conns++;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (wanted)
+		tally_session_get(s);
+	return wanted;
+}
+
+static void session_conn_end(struct tally_session *s, struct tally_conn *conn,
+			     int err)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (conn && s->ctrl == conn)
+		s->ctrl = NULL;
+	for (i = 0; i < TALLY_LANES_MAX; i++) {
+		if (conn && s->lane[i] == conn) {
+			s->lane[i] = NULL;
+			s->lanes_up--;
+		}
+	}
+	s->conns--;
+	spin_unlock_irqrestore(&s->lock, flags);
+	tally_session_break(s, err);
+	if (conn)
+		tally_conn_put(conn);
+	tally_session_put(s);
+}
+
+static void session_conn_down(struct tally_conn *conn, int err)
+{
+	tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
+	session_conn_end(conn->owner, conn, err);
+}
+
+/* The link is complete: say so, once, to the layer above. */
+static void session_go_live(struct tally_session *s)
+{
+	unsigned long flags;
+	bool live;
+
+	mutex_lock(&s->upcall);
+	spin_lock_irqsave(&s->lock, flags);
+	live = s->lanes_up == s->lanes &&
+	       tally_session_set_state(s, TALLY_SESSION_LIVE, 0);
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (live) {
+		tally_peer_session_live(s->peer, s);
+		s->announced = true;
+		s->lived = true;
+		if (s->resumed)
+			tally_stat_inc(&s->node->stats,
+				       TALLY_STAT_SESSION_RESUMED);
+		tally_node_event(s->node, "up", s->peer->name,
+				 s->resumed ? "resumed" : "new");
+		tally_rpc_resend(s);
+		upper()->live(s, s->resumed);
+		tally_lease_kick(s);
+	}
+	mutex_unlock(&s->upcall);
+}
+
+static void session_send_active(struct tally_session *s, u16 type)
+{
+	struct tally_msg_active active = {
+		.slot = cpu_to_be16(s->peer_slot),
+	};
+
+	tally_session_transmit(s, true, type, &active, sizeof(active), NULL, 0);
+}
+
+/* Responder: ACTIVE came and every lane is up. */
+static void session_answer_active(struct tally_session *s)
+{
+	session_send_active(s, TALLY_MSG_ACTIVE_ACK);
+	session_go_live(s);
+}
+
+void tally_link_lanes_work(struct work_struct *work)
+{
+	struct tally_session *s = container_of(work, struct tally_session,
+					       lanes_work);
+
+	if (s->initiator)
+		session_send_active(s, TALLY_MSG_ACTIVE);
+	else if (READ_ONCE(s->active))
+		session_answer_active(s);
+	tally_session_put(s);
+}
+
+static int lane_bind(struct tally_conn *conn, struct tally_dev *dev)
+{
+	struct tally_session *s = conn->owner;
+
+	if (dev != s->dev)
+		return -EXDEV;
+	conn->pd = s->pd;
+	return 0;
+}
+
+static void lane_up(struct tally_conn *conn)
+{
+	struct tally_session *s = conn->owner;
+	u8 lane = conn->priv.lane;
+	bool complete, wanted;
+	unsigned long flags;
+
+	tally_stat_inc(conn->stats, TALLY_STAT_CONN_UP);
+	spin_lock_irqsave(&s->lock, flags);
+	wanted = s->state == TALLY_SESSION_OPENING && !s->lane[lane];
+	if (wanted) {
+		s->lane[lane] = conn;
+		s->lanes_up++;
+	}
+	complete = wanted && s->lanes_up == s->lanes;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (!wanted)
+		tally_conn_fail(conn, -ENOTCONN);
+	if (complete)
+		tally_session_queue(s, &s->lanes_work);
+}
+
+static const struct tally_conn_ops lane_ops = {
+	.bind = lane_bind,
+	.up = lane_up,
+	.down = session_conn_down,
+};
+
+static int session_open_lane(struct tally_session *s, u8 lane)
+{
+	struct tally_conn_params params = {
+		.ops = &lane_ops,
+		.owner = s,
+		.stats = &s->node->stats,
+		.lease_ms = s->lease_ms,
+		.priv = {
+			.magic = cpu_to_be32(TALLY_WIRE_MAGIC),
+			.version = cpu_to_be16(TALLY_WIRE_VERSION),
+			.kind = TALLY_KIND_LANE,
+			.lane = lane,
+			.session = cpu_to_be64(s->id),
+		},
+	};
+	struct tally_conn *conn;
+	int err;
+
+	get_random_bytes(params.priv.nonce, sizeof(params.priv.nonce));
+	err = tally_lane_tag(s->node, s->key, &params.priv, params.priv.tag);
+	if (err)
+		return err;
+	if (!session_conn_begin(s))
+		return -ENOTCONN;
+	conn = tally_conn_connect(s->node->net,
+				  (struct sockaddr *)&s->peer->addr, &params);
+	if (IS_ERR(conn)) {
+		session_conn_end(s, NULL, PTR_ERR(conn));
+		return PTR_ERR(conn);
+	}
+	return 0;
+}
+
+static int session_active(struct tally_session *s, u16 type, const void *body,
+			  u32 len)
+{
+	const struct tally_msg_active *active = body;
+	bool initiator = type == TALLY_MSG_ACTIVE_ACK;
+	unsigned long flags;
+	bool complete;
+
+	if (len != sizeof(*active) || initiator != s->initiator ||
+	    memchr_inv(active->reserved, 0, sizeof(active->reserved)))
+		return -EPROTO;
+	if (initiator) {
+		session_go_live(s);
+		return 0;
+	}
+	spin_lock_irqsave(&s->lock, flags);
+	s->my_slot = be16_to_cpu(active->slot);
+	s->active = true;
+	complete = s->lanes_up == s->lanes;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (complete)
+		session_answer_active(s);
+	return 0;
+}
+
+static int session_goodbye_came(struct tally_session *s, const void *body,
+				u32 len)
+{
+	const struct tally_msg_goodbye *bye = body;
+
+	if (len != sizeof(*bye) || be32_to_cpu(bye->clean) > 1 ||
+	    memchr_inv(bye->reserved, 0, sizeof(bye->reserved)))
+		return -EPROTO;
+	if (bye->clean)
+		tally_lease_release(s);
+	tally_session_end(s, -ENOTCONN);
+	return 0;
+}
+
+static int session_renew_came(struct tally_session *s, u16 type,
+			      const void *body, u32 len)
+{
+	const struct tally_msg_renew *renew = body;
+
+	if (len != sizeof(*renew))
+		return -EPROTO;
+	if (type == TALLY_MSG_RENEW_ACK)
+		return tally_lease_renewed(s, be64_to_cpu(renew->stamp));
+	tally_lease_extend(s);
+	tally_session_transmit(s, false, TALLY_MSG_RENEW_ACK, renew, sizeof(*renew),
+			 NULL, 0);
+	return 0;
+}
+
+static int session_dispatch(struct tally_session *s,
+			    const struct tally_hdr *hdr, const void *body,
+			    u32 len)
+{
+	u16 type = be16_to_cpu(hdr->type);
+
+	if (be64_to_cpu(hdr->session) != s->id ||
+	    be16_to_cpu(hdr->slot) != s->peer_slot)
+		return -EPROTO;
+	switch (type) {
+	case TALLY_MSG_ACTIVE:
+	case TALLY_MSG_ACTIVE_ACK:
+		return session_active(s, type, body, len);
+	case TALLY_MSG_GOODBYE:
+		return session_goodbye_came(s, body, len);
+	case TALLY_MSG_RENEW:
+	case TALLY_MSG_RENEW_ACK:
+		return session_renew_came(s, type, body, len);
+	}
+	if (!tally_session_is_live(s))
+		return -EPROTO;
+	if (type == TALLY_MSG_REPLY)
+		return tally_rpc_receive_reply(s, hdr, body, len);
+	if (type >= TALLY_MSG_ATTACH && type < TALLY_MSG_FORGET)
+		return tally_rpc_receive_request(s, hdr, body, len);
+	if (type >= TALLY_MSG_FORGET)
+		return upper()->message(s, type, body, len);
+	return -EPROTO;
+}
+
+static void session_message(struct tally_conn *conn,
+			    const struct tally_hdr *hdr, const void *body,
+			    u32 len)
+{
+	struct tally_session *s = conn->owner;
+	int err;
+
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
+	    READ_ONCE(s->state) == TALLY_SESSION_BROKEN)
+		return;
+	err = session_dispatch(s, hdr, body, len);
+	if (err == -ENOMEM)
+		tally_session_break(s, err);	/* a message is lost only with its link */
+	else if (err)
+		tally_session_violation(s, "message out of place");
+}
+
+static const struct tally_conn_ops ctrl_ops = {
+	.down = session_conn_down,
+	.message = session_message,
+};
+
+/**
+ * tally_session_open_link - begin a link
+ * @s: session without a link
+ * @ctrl: its control conn; the owner's reference passes to the session
+ * @resumed: it was LIVE before
+ * @initiator: we open the lanes
+ * @key: session key of this link
+ * @since: our clock (CLOCK_BOOTTIME ns) before the peer's lease began
+ *
+ * Context: from @ctrl's message() upcall; sleeps.
+ * Return: 0; -ENOTCONN when the session cannot have a link (then @ctrl is
+ * still the caller's).
+ */
+int tally_session_open_link(struct tally_session *s, struct tally_conn *ctrl,
+			    bool resumed, bool initiator,
+			    const u8 *key, u64 since)
+{
+	unsigned long flags;
+	bool opened = false;
+	u32 i;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (!s->conns && tally_session_set_state(s, TALLY_SESSION_OPENING, 0)) {
+		opened = true;
+		s->ctrl = ctrl;
+		s->conns = 1;
+		s->generation++;
+		s->resumed = resumed;
+		s->active = false;
+		s->initiator = initiator;
+		memcpy(s->key, key, sizeof(s->key));
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (!opened)
+		return -ENOTCONN;
+	tally_session_get(s);
+	ctrl->owner = s;
+	ctrl->ops = &ctrl_ops;
+	tally_lease_start(s, since);
+	if (!initiator)
+		return 0;
+	for (i = 0; i < s->lanes; i++)
+		if (session_open_lane(s, i))
+			tally_session_break(s, -ENOTCONN);
+	return 0;
+}
+
+/**
+ * tally_session_lane_request - may this connection be a lane?
+ * @s: session it names
+ * @dev: device it came in on
+ * @req: its connection data
+ * @params: filled when it may
+ *
+ * Context: CM handler; sleeps for the MAC.
+ * Return: TALLY_REFUSE_NONE, and tally_session_lane_accepted() must follow;
+ * or why not.
+ */
+enum tally_refusal tally_session_lane_request(struct tally_session *s,
+					      struct tally_dev *dev,
+					      const struct tally_cm_req *req,
+					      struct tally_conn_params *params)
+{
+	u8 tag[TALLY_TAG_SIZE];
+
+	if (s->initiator || dev != s->dev || req->lane >= s->lanes ||
+	    READ_ONCE(s->state) != TALLY_SESSION_OPENING)
+		return TALLY_REFUSE_STALE;
+	if (tally_lane_tag(s->node, s->key, req, tag) ||
+	    !tally_auth_equal(tag, req->tag, sizeof(tag)))
+		return TALLY_REFUSE_BAD_TAG;
+	if (!session_conn_begin(s))
+		return TALLY_REFUSE_STALE;
+	params->ops = &lane_ops;
+	params->owner = s;
+	params->pd = s->pd;
+	params->lease_ms = s->lease_ms;
+	params->messages = false;
+	return TALLY_REFUSE_NONE;
+}
+
+/**
+ * tally_session_lane_accepted - what became of an accepted lane
+ * @s: the session
+ * @conn: the conn, whose reference passes to the session, or NULL
+ */
+void tally_session_lane_accepted(struct tally_session *s,
+				 struct tally_conn *conn)
+{
+	if (!conn)
+		session_conn_end(s, NULL, -ENOTCONN);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Directories: the arenas a node can see, the objects of an arena. */
+#include <linux/slab.h>
+#include "name.h"
+#include "peer.h"
+#include "view.h"
+
+/* Arenas one look takes in: a peer's word is no reason to run out of memory. */
+#define LIST_ARENAS_MAX	4096
+
+/* An answer to LIST. */
+struct list_reply {
+	struct tally_rep_list head;
+	struct tally_list_entry entry[];
+} __packed;
+
+static bool reply_valid(const struct list_reply *reply, u32 len, bool arenas,
+			u32 after)
+{
+	const struct tally_list_entry *entry = reply->entry;
+	u32 count, i;
+
+	if (len < sizeof(*reply))
+		return false;
+	count = be32_to_cpu(reply->head.count);
+	if (count > TALLY_REPLY_MAX / sizeof(*entry) ||
+	    len != sizeof(*reply) + count * sizeof(*entry))
+		return false;
+	for (i = 0; i < count; i++, entry++) {
+		/* Ids grow, so a peer cannot keep us here for ever. */
+		if (be32_to_cpu(entry->id) <= after ||
+		    arenas != !entry->type ||
+		    entry->type > TALLY_TYPE_REGION ||
+		    memchr_inv(entry->reserved, 0, sizeof(entry->reserved)) ||
+		    !tally_name_field_valid(entry->name, sizeof(entry->name)))
+			return false;
+		after = be32_to_cpu(entry->id);
+	}
+	return !reply->head.next ||
+	       (count && be32_to_cpu(reply->head.next) == after);
+}
+
+static int list_ask(struct tally_session *s, u32 arena, u32 after,
+		    struct list_reply *reply, const struct tally_until *until)
+{
+	struct tally_msg_list body = {
+		.arena = cpu_to_be32(arena),
+		.after = cpu_to_be32(after),
+	};
+	u32 len = TALLY_REPLY_MAX;
+	int err;
+
+	err = tally_view_ask(s, TALLY_MSG_LIST, &body, sizeof(body), reply,
+			     &len, until);
+	if (!err && !reply_valid(reply, len, !arena, after)) {
+		tally_session_violation(s, "malformed answer to LIST");
+		err = -EPROTO;
+	}
+	return err;
+}
+
+static int list_session(struct tally_session *s, u32 arena, u32 after,
+			tally_list_fn fn, void *ctx,
+			const struct tally_until *until)
+{
+	struct list_reply *reply = kmalloc(TALLY_REPLY_MAX, GFP_KERNEL);
+	const struct tally_list_entry *entry;
+	bool more = true;
+	int err = 0;
+	u32 i;
+
+	if (!reply)
+		return -ENOMEM;
+	while (more) {
+		err = list_ask(s, arena, after, reply, until);
+		if (err)
+			break;
+		after = be32_to_cpu(reply->head.next);
+		more = after;
+		for (i = 0; i < be32_to_cpu(reply->head.count); i++) {
+			entry = &reply->entry[i];
+			if (!fn(ctx, entry->name, entry->type,
+				be32_to_cpu(entry->id)))
+				goto out;
+		}
+	}
+out:
+	kfree(reply);
+	return err;
+}
+
+static void list_local(struct tally_arena *arena, u32 after, tally_list_fn fn,
+		       void *ctx)
+{
+	struct tally_object *object;
+	bool more = true;
+
+	while (more && (object = tally_object_next(arena, after))) {
+		after = object->id;
+		more = fn(ctx, object->config.name, object->config.type, after);
+		tally_object_put(object);
+	}
+}
+
+/**
+ * tally_view_list - the objects of an arena
+ * @view: the arena
+ * @after: id to go on behind, 0 to begin
+ * @fn: called for each, in the order of ids, without locks
+ * @ctx: given to @fn
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0 or the errors of tally_view_find().
+ */
+int tally_view_list(struct tally_view *view, u32 after, tally_list_fn fn,
+		    void *ctx, long timeout)
+{
+	struct tally_until until = tally_until(timeout);
+	struct tally_session *s;
+	int err;
+
+	err = tally_view_attach(view, false, &until);
+	if (err)
+		return err;
+	if (view->arena) {
+		list_local(view->arena, after, fn, ctx);
+		return 0;
+	}
+	s = tally_view_session(view);
+	if (!s)
+		return -ENOTCONN;
+	err = list_session(s, view->remote_id, after, fn, ctx, &until);
+	tally_session_put(s);
+	if (err == -EIDRM)
+		tally_view_fail(view, err);
+	return err;
+}
+
+/* An arena somewhere. */
+struct list_found {
+	struct list_head list;
+	bool ambiguous;
+	char name[TALLY_NAME_SIZE];
+	char home[TALLY_NAME_SIZE];
+};
+
+struct list_search {
+	struct list_head found;
+	const char *home;
+	u32 count;
+	bool no_memory;
+};
+
+static bool search_note(void *ctx, const char *name, u8 type, u32 id)
+{
+	struct list_search *search = ctx;
+	struct list_found *found, *other;
+
+	if (search->count++ == LIST_ARENAS_MAX)
+		return false;
+	found = kzalloc(sizeof(*found), GFP_KERNEL_ACCOUNT);
+	if (!found) {
+		search->no_memory = true;
+		return false;
+	}
+	strscpy(found->name, name, sizeof(found->name));
+	strscpy(found->home, search->home, sizeof(found->home));
+	list_for_each_entry(other, &search->found, list) {
+		if (!strcmp(other->name, name)) {
+			other->ambiguous = true;
+			found->ambiguous = true;
+		}
+	}
+	list_add_tail(&found->list, &search->found);
+	return true;
+}
+
+static void search_own(struct tally_node *node, struct list_search *search)
+{
+	struct tally_arena *arena = NULL;
+
+	search->home = node->config.name;
+	while ((arena = tally_arena_next(node, arena)))
+		search_note(search, arena->config.name, 0, arena->id);
+}
+
+/* A peer that does not answer shows nothing; that is not an error of ours. */
+static int search_peers(struct tally_node *node, struct list_search *search,
+			const struct tally_until *until)
+{
+	struct tally_peer *peer = NULL;
+	struct tally_session *s;
+	int err = 0;
+
+	while (err != -EINTR && (peer = tally_peer_next(node, peer))) {
+		s = tally_peer_session(peer);
+		if (!s)
+			continue;
+		search->home = peer->name;
+		if (tally_session_is_live(s))
+			err = list_session(s, 0, 0, search_note, search,
+					   until);
+		tally_session_put(s);
+	}
+	if (peer)
+		tally_peer_put(peer);
+	return err == -EINTR ? err : 0;
+}
+
+static void search_tell(struct list_search *search, tally_list_fn fn,
+			void *ctx)
+{
+	char name[2 * TALLY_NAME_SIZE];
+	struct list_found *found;
+	u32 id = 0;
+
+	list_for_each_entry(found, &search->found, list) {
+		if (found->ambiguous)
+			snprintf(name, sizeof(name), "%s@%s", found->name,
+				 found->home);
+		else
+			strscpy(name, found->name, sizeof(name));
+		if (!fn(ctx, name, 0, ++id))
+			return;
+	}
+}
+
+/**
+ * tally_views_list - the arenas a node can see
+ * @node: which
+ * @fn: called for each, without locks; the id is only its place in this list
+ * @ctx: given to @fn
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0, -ENOMEM, -EINTR.
+ */
+int tally_views_list(struct tally_node *node, tally_list_fn fn, void *ctx,
+		     long timeout)
+{
+	struct tally_until until = tally_until(timeout);
+	struct list_search search = {};
+	struct list_found *found, *next;
+	int err;
+
+	INIT_LIST_HEAD(&search.found);
+	search_own(node, &search);
+	err = search_peers(node, &search, &until);
+	if (search.no_memory)
+		err = -ENOMEM;
+	if (!err)
+		search_tell(&search, fn, ctx);
+	list_for_each_entry_safe(found, next, &search.found, list)
+		kfree(found);
+	return err;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One lock at its home: between lock_home.c and lock_homes.c. */
+#ifndef TALLY_LOCK_HOME_H
+#define TALLY_LOCK_HOME_H
+
+#include "arena.h"
+#include "lock.h"
+#include "lockhome.h"
+#include "op.h"
+
+/**
+ * struct home_node - one session at one lock
+ * @n: the table's part
+ * @session: referenced; NULL for our own users
+ */
+struct home_node {
+	struct tally_lh_node n;
+	struct tally_session *session;
+};
+
+/**
+ * struct home_op - one operation of the home on the word
+ * @op: the operation
+ * @home: its lock
+ * @kind: enum tally_lh_event_kind that its completion is
+ * @slot: slot that is swept
+ * @busy: it is on its way
+ * @done: it has completed, not yet taken up
+ */
+struct home_op {
+	struct tally_op op;
+	struct tally_lock_home *home;
+	u8 kind;
+	u16 slot;
+	bool busy;
+	bool done;
+};
+
+/**
+ * struct tally_lock_home - one lock at its home
+ * @object: its object, which owns this struct
+ * @lock: protects everything but @local
+ * @lh: the state table
+ * @nodes: slot -> struct home_node
+ * @dead: the lock was deleted
+ * @main: sets and clears W
+ * @sweep: takes a dead owner out
+ * @swept: sessions whose fields are to be taken out of the word, referenced:
+ *	their slots are not free yet
+ * @broken: an operation broke: the table must be told when there is a new
+ *	loopback conn
+ * @bad: the word is bad: the lock is to be deleted
+ * @grace_until: CLOCK_BOOTTIME ns
+ * @changed_at: when the holder changed as far as the home knows
+ * @work: takes completions up, ends the grace, looks for the loopback conn
+ * @local_lock: protects @local
+ * @local: handle of our own users, or NULL
+ */
+struct tally_lock_home {
+	struct tally_object *object;
+	struct mutex lock;	/* all but @local */
+	struct tally_lh lh;
+	struct xarray nodes;
+	bool dead;
+	struct home_op main;
+	struct home_op sweep;
+	struct tally_session *swept[2];
+	bool broken;
+	bool bad;
+	u64 grace_until;
+	u64 changed_at;
+	struct delayed_work work;
+	spinlock_t local_lock;	/* @local */
+	struct tally_handle *local;
+};
+
+/* With h->lock: one event, with the words as they are now. */
+void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The client side of one lock: a pure state table.
+ */
+#ifndef TALLY_LOCKCLIENT_H
+#define TALLY_LOCKCLIENT_H
+
+#include <linux/types.h>
+
+#include "lockmsg.h"
+#include "lockword.h"
+
+/**
+ * DOC: driving the client table
+ *
+ * One struct tally_lc stands for one lock as one node sees it in one session
+ * with the lock's home.  tally_lc_step() takes one event, changes the struct
+ * and fills a list of actions.  It allocates nothing, reads no clock and takes
+ * no lock.
+ *
+ * Serialisation.  All steps of one lc run under one lock of the driver (a
+ * spinlock is enough).  The actions of a step are carried out in the order of
+ * the list and before the actions of a later step of the same lc: either under
+ * that lock, or handed to one ordered queue.  An event that an action causes
+ * (a post that fails, a message to the home on the same node, a callback that
+ * unlocks) is given after the step has returned, never from inside it.
+ *
+ * Local users.  The node has at most one request (TALLY_LCE_WANT) outstanding
+ * and queues its other users above the table.  A WANT is answered by exactly
+ * one of GRANTED, FAILED and CANCELLED.  CANCEL is answered in the same step
+ * (CANCELLED) unless the WANT had been answered before: then it does nothing
+ * and the user must unlock.  What is left of a cancelled request is the
+ * table's own business; the next WANT takes it over.  After GRANTED the user
+ * ends with UNLOCK, or the next user follows it in the same tenure with NEXT.
+ * NEXT is a WANT too: usually GRANTED comes at once, and when the tenure has
+ * no token left the table releases and asks again.  RECALL says once per
+ * tenure that somebody else waits: from then on NEXT may be used only while
+ * the cohort budget (grants and time) lasts.  RELEASED says that nothing of
+ * the node is left in the lock or on its way there.
+ *
+ * Lease.  On each GRANTED the driver checks that the session's lease is valid
+ * now, after the completion or message that brought it; if it is over, it does
+ * not tell the user but gives TALLY_LCE_LEASE_LOST.  The same check comes
+ * before every NEXT.  When the lease ends, LEASE_LOST is given to every lc of
+ * the session before the home may reclaim anything: LOST and FAILED must reach
+ * the users before that.  After it the lc answers FAILED(-ENOTCONN) to every
+ * WANT until tally_lc_init() for a new session, which needs !tally_lc_busy().
+ *
+ * Word operations.  All operations on one word go to one lane.  POST_CAS_FAA is
+ * CAS(state, 0, slot) and FAA(token, 1) behind one doorbell; its completion is
+ * good only if both are.  POST_RELEASE_FAA is FAA(state, -slot); POST_READ
+ * reads the state word; POST_TOKEN_FAA is FAA(token, 1).  Every post is
+ * answered by one TALLY_LCE_OP_DONE with the kind of the action, after a good
+ * completion or, with @broken set, if the operation was flushed, failed or
+ * could not be posted.  A broken operation is in doubt: it is never posted
+ * again blindly.  The table asks for a READ after the resume and decides from
+ * that, which is sound because by then the home has destroyed the old
+ * responder QP, so that nothing of it can execute any more.
+ *
+ * Messages.  SEND goes to the home on the control conn, in order.  While the
+ * link is down the table sends nothing; a message that could not be sent is
+ * dropped, RESYNC makes up for it.  A message depends on word operations only
+ * after their completion; the table keeps that order by itself.
+ *
+ * Break and resume.  When the control conn or the word's lane breaks:
+ *
+ * 1. LINK_DOWN to every lc of the session, then drain the old QPs: every
+ *    outstanding operation gives its OP_DONE, broken or not, and what had been
+ *    received is delivered.
+ * 2. New QPs, same session epoch.  Nothing on lock matters is sent on them yet:
+ *    what waits in a send queue of the driver is dropped, or it would go out in
+ *    front of RESYNC and speak for a lock that has not been listed.
+ * 3. LINK_UP to every lc.  An lc that has something to list answers with SEND
+ *    of a RESYNC as its first action.  An lc that is made during this walk
+ *    counts as visited.
+ * 4. Behind the last of them, RESYNC_END for the session.
+ *
+ * Messages of an lc that has been visited may go out before RESYNC_END; what
+ * matters is the order per lock.
+ *
+ * VIOLATION: the home broke the protocol; end the session.  WORD_BAD: the word
+ * does not hold what only this node may change; the table has stopped using
+ * the lock, tell the home's administrator.  @bug in the list of actions: an
+ * invariant of the driver or of the table is broken, WARN_ON_ONCE().
+ *
+ * Life.  An lc keeps @last, the highest generation accepted.  Keep the lc until
+ * the session ends: a fresh one in the same session would take a repeated
+ * GRANT of an old tenure for a new one.
+ */
+
+/**
+ * enum tally_lc_state - what the node has of the lock
+ * @TALLY_LC_IDLE: nothing
+ * @TALLY_LC_ATT: attempt on the word in flight
+ * @TALLY_LC_WAIT: request at the home
+ * @TALLY_LC_HOLD: a local user is inside
+ * @TALLY_LC_CACHED: owned, nobody inside (reserved)
+ * @TALLY_LC_RELF: releasing FAA in flight
+ * @TALLY_LC_DNF: downgrade in flight (reserved)
+ * @TALLY_LC_UPF: upgrade in flight (reserved)
+ * @TALLY_LC_UPW: managed upgrade asked (reserved)
+ * @TALLY_LC_DBT: a word operation is in doubt
+ * @TALLY_LC_DEAD: the session is over, or the word is bad
+ */
+enum tally_lc_state {
+	TALLY_LC_IDLE,
+	TALLY_LC_ATT,
+	TALLY_LC_WAIT,
+	TALLY_LC_HOLD,
+	TALLY_LC_CACHED,
+	TALLY_LC_RELF,
+	TALLY_LC_DNF,
+	TALLY_LC_UPF,
+	TALLY_LC_UPW,
+	TALLY_LC_DBT,
+	TALLY_LC_DEAD,
+};
+
+/**
+ * enum tally_lc_op - kinds of word operation
+ * @TALLY_LC_OP_NONE: none in flight
+ * @TALLY_LC_OP_ACQ: CAS and FAA of the token
+ * @TALLY_LC_OP_REL: FAA that takes the owner out
+ * @TALLY_LC_OP_READ: READ of a word in doubt
+ * @TALLY_LC_OP_TOKEN: FAA of the token for an acquisition found by READ
+ */
+enum tally_lc_op {
+	TALLY_LC_OP_NONE,
+	TALLY_LC_OP_ACQ,
+	TALLY_LC_OP_REL,
+	TALLY_LC_OP_READ,
+	TALLY_LC_OP_TOKEN,
+};
+
+/**
+ * struct tally_lc - one lock as one node sees it; all fields are the table's
+ * @st: enum tally_lc_state
+ * @mode: TALLY_LMODE_* of the tenure or request, 0 if none
+ * @op: enum tally_lc_op in flight
+ * @doubt: TALLY_LC_OP_ACQ or TALLY_LC_OP_REL while @st is DBT
+ * @local: sub-number of the last local grant of this tenure
+ * @word: the node may use the word (a slot with a bit, arena not cpu mode)
+ * @up: the link is up
+ * @unsynced: a RESYNC that lists something is not answered yet
+ * @fast: the tenure lives in the word
+ * @rv: the home wants the lock back
+ * @canc: the pending request was cancelled
+ * @try: the pending request is one that does not wait
+ * @want: a local user waits for an answer
+ * @want_try: it does not want to wait
+ * @want_direct: it skips the attempt on the word
+ * @slot: this node's slot
+ * @err: what a WANT gets in DEAD
+ * @gen: generation of the managed tenure, else 0
+ * @tenure: tenure number of the fast or managed tenure
+ * @last: highest generation ever accepted
+ */
+struct tally_lc {
+	u8 st;
+	u8 mode;
+	u8 op;
+	u8 doubt;
+	u8 local;
+	bool word;
+	bool up;
+	bool unsynced;
+	bool fast;
+	bool rv;
+	bool canc;
+	bool try;
+	bool want;
+	bool want_try;
+	bool want_direct;
+	u16 slot;
+	int err;
+	u64 gen;
+	u64 tenure;
+	u64 last;
+};
+
+/**
+ * enum tally_lc_event_kind - what can happen to a client
+ * @TALLY_LCE_WANT: a local user wants X; @try, @direct
+ * @TALLY_LCE_CANCEL: it does not any more
+ * @TALLY_LCE_UNLOCK: the user inside leaves, nobody follows
+ * @TALLY_LCE_NEXT: the user inside leaves, the next one follows; @try
+ * @TALLY_LCE_OP_DONE: a word operation ended; @op, @broken, @state, @token
+ * @TALLY_LCE_MSG: a message came from the home; @msg
+ * @TALLY_LCE_LINK_DOWN: the link broke
+ * @TALLY_LCE_LINK_UP: the session was resumed on new QPs
+ * @TALLY_LCE_LEASE_LOST: the session is over
+ */
+enum tally_lc_event_kind {
+	TALLY_LCE_WANT,
+	TALLY_LCE_CANCEL,
+	TALLY_LCE_UNLOCK,
+	TALLY_LCE_NEXT,
+	TALLY_LCE_OP_DONE,
+	TALLY_LCE_MSG,
+	TALLY_LCE_LINK_DOWN,
+	TALLY_LCE_LINK_UP,
+	TALLY_LCE_LEASE_LOST,
+};
+
+/**
+ * struct tally_lc_event - one event
+ * @kind: enum tally_lc_event_kind
+ * @op: OP_DONE: enum tally_lc_op
+ * @broken: OP_DONE: no good completion
+ * @try: WANT, NEXT: answer at once
+ * @direct: WANT: the lock was managed a moment ago, ask the home without
+ *	trying the word first (a hint, ignored together with @try)
+ * @state: OP_DONE: value the state word had (ACQ: before the CAS, REL: before
+ *	the FAA, READ: read)
+ * @token: OP_DONE: value the token word had before the FAA (ACQ, TOKEN)
+ * @msg: MSG: the message
+ */
+struct tally_lc_event {
+	u8 kind;
+	u8 op;
+	bool broken;
+	bool try;
+	bool direct;
+	u64 state;
+	u64 token;
+	struct tally_lmsg msg;
+};
+
+/**
+ * enum tally_lc_action_kind - what the driver does
+ * @TALLY_LCA_POST_CAS_FAA: post CAS(state, 0, slot), FAA(token, 1)
+ * @TALLY_LCA_POST_RELEASE_FAA: post FAA(state, -slot)
+ * @TALLY_LCA_POST_READ: post READ(state)
+ * @TALLY_LCA_POST_TOKEN_FAA: post FAA(token, 1)
+ * @TALLY_LCA_SEND: send @msg to the home
+ * @TALLY_LCA_GRANTED: the local user has the lock; @token
+ * @TALLY_LCA_FAILED: the local user does not get it; @err: -EBUSY (try),
+ *	-ENOTCONN (no session, or try while the link is down), -EIO (word bad)
+ * @TALLY_LCA_CANCELLED: answer to CANCEL
+ * @TALLY_LCA_RECALL: somebody else waits for this tenure
+ * @TALLY_LCA_LOST: the user inside has lost the lock
+ * @TALLY_LCA_RELEASED: nothing of this node is left in the lock
+ * @TALLY_LCA_VIOLATION: the home broke the protocol
+ * @TALLY_LCA_WORD_BAD: the word holds what it cannot hold
+ */
+enum tally_lc_action_kind {
+	TALLY_LCA_POST_CAS_FAA,
+	TALLY_LCA_POST_RELEASE_FAA,
+	TALLY_LCA_POST_READ,
+	TALLY_LCA_POST_TOKEN_FAA,
+	TALLY_LCA_SEND,
+	TALLY_LCA_GRANTED,
+	TALLY_LCA_FAILED,
+	TALLY_LCA_CANCELLED,
+	TALLY_LCA_RECALL,
+	TALLY_LCA_LOST,
+	TALLY_LCA_RELEASED,
+	TALLY_LCA_VIOLATION,
+	TALLY_LCA_WORD_BAD,
+};
+
+/**
+ * struct tally_lc_action - one action
+ * @kind: enum tally_lc_action_kind
+ * @err: FAILED: negative errno
+ * @token: GRANTED: fencing token
+ * @msg: SEND: message
+ */
+struct tally_lc_action {
+	u8 kind;
+	int err;
+	u64 token;
+	struct tally_lmsg msg;
+};
+
+#define TALLY_LC_ACTIONS	6
+
+/**
+ * struct tally_lc_actions - what a step wants done, in this order
+ * @n: number of actions
+ * @bug: an own invariant is broken
+ * @a: the actions
+ */
+struct tally_lc_actions {
+	u8 n;
+	bool bug;
+	struct tally_lc_action a[TALLY_LC_ACTIONS];
+};
+
+/**
+ * tally_lc_init() - start a lock for a new session
+ * @lc: the lock; no word operation is outstanding
+ * @slot: this node's slot at the home
+ * @word: the node uses the word: nic arena and slot in the bitmap
+ * @up: the link is up
+ */
+void tally_lc_init(struct tally_lc *lc, u16 slot, bool word, bool up);
+
+/**
+ * tally_lc_step() - one event
+ * @lc: the lock
+ * @ev: the event
+ * @out: filled with what to do
+ *
+ * Context: any; the caller serialises the steps of one lock.
+ */
+void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
+		   struct tally_lc_actions *out);
+
+/**
+ * tally_lc_idle() - has the node nothing of the lock and wants nothing
+ * @lc: the lock
+ *
+ * Return: true from RELEASED until the next WANT.
+ */
+static inline bool tally_lc_idle(const struct tally_lc *lc)
+{
+	if (lc->st == TALLY_LC_DEAD)
+		return lc->op == TALLY_LC_OP_NONE;
+	return lc->st == TALLY_LC_IDLE && !lc->want;
+}
+
+/**
+ * tally_lc_busy() - is a word operation outstanding
+ * @lc: the lock
+ *
+ * Return: true until its OP_DONE has been given.
+ */
+static inline bool tally_lc_busy(const struct tally_lc *lc)
+{
+	return lc->op != TALLY_LC_OP_NONE;
+}
+
+#endif

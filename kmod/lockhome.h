@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The home side of one lock: a pure state table.
+ */
+#ifndef TALLY_LOCKHOME_H
+#define TALLY_LOCKHOME_H
+
+#include <linux/types.h>
+
+#include "lockmsg.h"
+#include "lockword.h"
+
+/**
+ * DOC: driving the home table
+ *
+ * One struct tally_lh stands for one lock at its home, one struct
+ * tally_lh_node for one lock and one session.  tally_lh_step() takes one event,
+ * changes them and fills a list of actions.  It allocates nothing, reads no
+ * clock and takes no lock.
+ *
+ * Serialisation.  All steps of one lh run under one lock of the driver.  The
+ * actions of a step are carried out in the order of the list and before those
+ * of a later step of the same lh; events they cause are given after the step.
+ *
+ * The word.  Every event of a lock with a word carries both words, read inside
+ * the lock right before the step: state first, token after it (smp_rmb()
+ * between), by aligned CPU reads on coherent hardware, else by a loopback READ.
+ * A step must not see words read before an earlier step.  A cpu arena passes
+ * zeros.
+ *
+ * Nodes.  The driver makes a tally_lh_node when the first message of a session
+ * on this lock comes in (tally_lh_node_init(), @up false if the session is
+ * between its break and the end of its RESYNC) and passes it with every event
+ * of that session.  It may free it after SESSION_END, or when
+ * tally_lh_node_idle() and the session is not between break and RESYNC_END.
+ * The home's own users are a client like the others, in slot 1, whose
+ * tally_lc is linked to this table by calls: their messages go through a local
+ * queue, not through recursion, and their word operations through the loopback
+ * lane.  To them a broken loopback QP is a broken link: LINK_DOWN for the
+ * client, its queued messages delivered, LINK_DOWN for the node, and after the
+ * LOOP_RESET LINK_UP, the RESYNC delivered, RESYNC_END.
+ *
+ * Loopback operations.  POST_SETW is FAA(state, W).  POST_CLRW is
+ * FAA(token, @delta), left out if @delta is 0, then FAA(state, -W), one
+ * doorbell; its completion is that of both.  POST_SWEEP is FAA(state, -slot).
+ * All go to the one loopback lane of that word and are answered by SETW_DONE,
+ * CLRW_DONE and SWEEP_DONE with the value the state word had.  At most one of
+ * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Nobody waits for
+ * them in a completion handler.  If the loopback QP breaks: destroy it, make a
+ * new one, give completions that were reaped before, then LOOP_RESET to every
+ * lock; the table posts again what the word shows as not done.
+ *
+ * Messages.  SEND names a slot.  It is dropped if that session has no live
+ * control conn.  The table itself is silent towards a node between its break
+ * and its RESYNC, with one exception that is harmless at any time: REVOKE of a
+ * fast tenure, whose holder may have no tally_lh_node at all.
+ *
+ * Break of a session and resume.
+ *
+ * 1. Stop delivering from its old conn, then LINK_DOWN for each of its nodes.
+ *    Messages already received may be delivered before LINK_DOWN or dropped,
+ *    but not delivered after it.
+ * 2. Its QPs to error, drained and destroyed, before new ones are accepted.
+ * 3. On the new conn RESYNC messages are given as they come.  A lock whose
+ *    first message is another one had nothing to list; the table knows.
+ * 4. On RESYNC_END: the event RESYNC_END for every lock of the arena that has a
+ *    node of this session or is not FAST (tally_lh_fast()), with the node or
+ *    NULL.
+ *
+ * End of a session, in this order and no other:
+ *
+ * 1. all QPs of the session to error, drained, destroyed;
+ * 2. locks of class external: the lease deadline the home computed has passed.
+ *    Locks of class region do not wait;
+ * 3. SESSION_END for every lock of the arena, with the node or NULL.
+ *    VALUE_BAD comes before POST_SWEEP in the list: clear the valid flag of the
+ *    value block first;
+ * 4. the slot is free when every lock has been visited and its field is out of
+ *    each word: !tally_lh_sweeping() after SESSION_END or a later step.
+ *
+ * Steps 2 and 3 are per class: region locks are visited right after 1.  The
+ * sweep is a grant, since the next CAS can succeed as soon as it has executed.
+ * Visiting a lock late, at its first conflict, is allowed in the same order.
+ *
+ * Grace.  A lock of class external that is made within one lease after the
+ * start of an unclean home is made with TALLY_LH_GRACE: its word is born with W
+ * set, requests queue, and GRACE_OVER lets the first one in.  The word is
+ * written by the CPU before the table is reachable by anybody.
+ *
+ * VIOLATION: that node broke the protocol, end its session.  WORD_BAD: the word
+ * was changed by somebody who may not; the table has stopped, forgotten queue
+ * and holder, and answers nothing any more: delete the lock, which also ends the
+ * waiting of its users.
+ * @bug: an own invariant is broken, WARN_ON_ONCE().
+ */
+
+/**
+ * enum tally_lh_mode - who decides about the lock
+ * @TALLY_LH_FAST: the word, W is clear
+ * @TALLY_LH_SETW: FAA(+W) is posted
+ * @TALLY_LH_DRAIN: W is set, a fast owner is left
+ * @TALLY_LH_MAN: the queue
+ * @TALLY_LH_CLRW: FAA(-W) is posted
+ * @TALLY_LH_BAD: nobody, the word is bad
+ */
+enum tally_lh_mode {
+	TALLY_LH_FAST,
+	TALLY_LH_SETW,
+	TALLY_LH_DRAIN,
+	TALLY_LH_MAN,
+	TALLY_LH_CLRW,
+	TALLY_LH_BAD,
+};
+
+/* Flags of tally_lh_init() */
+#define TALLY_LH_CPU	0x1	/* no word, managed for ever */
+#define TALLY_LH_GRACE	0x2	/* grants nothing before GRACE_OVER */
+
+/**
+ * struct tally_lh_node - one session at one lock; all fields are the table's
+ * @next: behind it in the queue
+ * @slot: node slot
+ * @mode: TALLY_LMODE_* asked for, 0 when not queued
+ * @up: messages may be sent
+ */
+struct tally_lh_node {
+	struct tally_lh_node *next;
+	u16 slot;
+	u8 mode;
+	bool up;
+};
+
+/**
+ * struct tally_lh - one lock at its home; all fields are the table's
+ * @hm: enum tally_lh_mode
+ * @cpu: the lock has no word
+ * @grace: nothing is granted yet
+ * @revoked: REVOKE was sent to @cur
+ * @sweep: slot whose owner field is being swept, or 0
+ * @sweep_next: slot to be swept when that has completed, or 0
+ * @head: first in the queue
+ * @tail: last in the queue
+ * @cur: exclusive holder of a managed tenure
+ * @gen: its generation
+ * @ng: last generation given
+ */
+struct tally_lh {
+	u8 hm;
+	bool cpu;
+	bool grace;
+	bool revoked;
+	u16 sweep;
+	u16 sweep_next;
+	struct tally_lh_node *head;
+	struct tally_lh_node *tail;
+	struct tally_lh_node *cur;
+	u64 gen;
+	u64 ng;
+};
+
+/**
+ * enum tally_lh_event_kind - what can happen at the home
+ * @TALLY_LHE_MSG: a message came; @node, @msg
+ * @TALLY_LHE_SETW_DONE: FAA(+W) completed; @old
+ * @TALLY_LHE_CLRW_DONE: FAA(-W) completed; @old
+ * @TALLY_LHE_SWEEP_DONE: a sweep completed; @slot, @old
+ * @TALLY_LHE_LINK_DOWN: a link broke; @node
+ * @TALLY_LHE_RESYNC_END: a snapshot is complete; @slot, @node or NULL
+ * @TALLY_LHE_SESSION_END: a session is over and fenced; @slot, @node or NULL
+ * @TALLY_LHE_GRACE_OVER: one lease has passed since the start
+ * @TALLY_LHE_LOOP_RESET: a new loopback QP replaced a broken one
+ */
+enum tally_lh_event_kind {
+	TALLY_LHE_MSG,
+	TALLY_LHE_SETW_DONE,
+	TALLY_LHE_CLRW_DONE,
+	TALLY_LHE_SWEEP_DONE,
+	TALLY_LHE_LINK_DOWN,
+	TALLY_LHE_RESYNC_END,
+	TALLY_LHE_SESSION_END,
+	TALLY_LHE_GRACE_OVER,
+	TALLY_LHE_LOOP_RESET,
+};
+
+/**
+ * struct tally_lh_event - one event
+ * @kind: enum tally_lh_event_kind
+ * @slot: SWEEP_DONE, RESYNC_END, SESSION_END: node slot
+ * @node: the session at this lock, if it has a node
+ * @state: state word now
+ * @token: token word now, read after @state
+ * @old: value of the state word before a loopback operation
+ * @msg: MSG: the message
+ */
+struct tally_lh_event {
+	u8 kind;
+	u16 slot;
+	struct tally_lh_node *node;
+	u64 state;
+	u64 token;
+	u64 old;
+	struct tally_lmsg msg;
+};
+
+/**
+ * enum tally_lh_action_kind - what the driver does
+ * @TALLY_LHA_POST_SETW: post FAA(state, W)
+ * @TALLY_LHA_POST_CLRW: post FAA(token, @delta) if not 0, FAA(state, -W)
+ * @TALLY_LHA_POST_SWEEP: post FAA(state, -@slot)
+ * @TALLY_LHA_SEND: send @msg to the session in @slot
+ * @TALLY_LHA_VALUE_BAD: the value block is not valid any more
+ * @TALLY_LHA_VIOLATION: the session in @slot broke the protocol
+ * @TALLY_LHA_WORD_BAD: the word holds what it cannot hold
+ */
+enum tally_lh_action_kind {
+	TALLY_LHA_POST_SETW,
+	TALLY_LHA_POST_CLRW,
+	TALLY_LHA_POST_SWEEP,
+	TALLY_LHA_SEND,
+	TALLY_LHA_VALUE_BAD,
+	TALLY_LHA_VIOLATION,
+	TALLY_LHA_WORD_BAD,
+};
+
+/**
+ * struct tally_lh_action - one action
+ * @kind: enum tally_lh_action_kind
+ * @slot: SEND, POST_SWEEP, VIOLATION: node slot
+ * @delta: POST_CLRW: what the token word has to grow by
+ * @msg: SEND: message
+ */
+struct tally_lh_action {
+	u8 kind;
+	u16 slot;
+	u64 delta;
+	struct tally_lmsg msg;
+};
+
+#define TALLY_LH_ACTIONS	8
+
+/**
+ * struct tally_lh_actions - what a step wants done, in this order
+ * @n: number of actions
+ * @bug: an own invariant is broken
+ * @a: the actions
+ */
+struct tally_lh_actions {
+	u8 n;
+	bool bug;
+	struct tally_lh_action a[TALLY_LH_ACTIONS];
+};
+
+/**
+ * tally_lh_init() - start a lock
+ * @lh: the lock
+ * @flags: TALLY_LH_CPU, TALLY_LH_GRACE
+ * @tenure: where tenure numbers start: the arena's highest so far, or
+ *	tally_tenure_first() of the home's epoch
+ *
+ * The token word starts at @tenure too.
+ *
+ * Return: first value of the state word.
+ */
+u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure);
+
+/**
+ * tally_lh_node_init() - start a session at a lock
+ * @node: the session's node
+ * @slot: its slot
+ * @up: false if the session is between its break and RESYNC_END
+ */
+void tally_lh_node_init(struct tally_lh_node *node, u16 slot, bool up);
+
+/**
+ * tally_lh_step() - one event
+ * @lh: the lock
+ * @ev: the event
+ * @out: filled with what to do
+ *
+ * Context: any; the caller serialises the steps of one lock.
+ */
+void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
+		   struct tally_lh_actions *out);
+
+/**
+ * tally_lh_node_idle() - does the table still point to a node
+ * @lh: the lock
+ * @node: a session's node
+ *
+ * Return: true if it neither waits nor holds a managed tenure.
+ */
+static inline bool tally_lh_node_idle(const struct tally_lh *lh,
+				      const struct tally_lh_node *node)
+{
+	return lh->cur != node && !node->mode;
+}
+
+/**
+ * tally_lh_sweeping() - is a slot's field still to be taken out of the word
+ * @lh: the lock
+ * @slot: node slot
+ *
+ * Return: true from SESSION_END until the sweep has completed.
+ */
+static inline bool tally_lh_sweeping(const struct tally_lh *lh, u16 slot)
+{
+	return lh->sweep == slot || lh->sweep_next == slot;
+}
+
+/**
+ * tally_lh_fast() - is the lock entirely the word's
+ * @lh: the lock
+ *
+ * Return: true if the home neither knows nor changes anything.
+ */
+static inline bool tally_lh_fast(const struct tally_lh *lh)
+{
+	return lh->hm == TALLY_LH_FAST;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Lock messages between host form (lockmsg.h) and wire form (wire.h). */
+#ifndef TALLY_LOCKWIRE_H
+#define TALLY_LOCKWIRE_H
+
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "lockmsg.h"
+#include "wire.h"
+
+static inline void tally_lock_encode(struct tally_msg_lock *body, u32 arena,
+				     u32 object, u32 generation,
+				     const struct tally_lmsg *msg)
+{
+	memset(body, 0, sizeof(*body));
+	body->object.arena = cpu_to_be32(arena);
+	body->object.object = cpu_to_be32(object);
+	body->object.generation = cpu_to_be32(generation);
+	body->type = msg->type;
+	body->mode = msg->mode;
+	body->flags = msg->flags;
+	body->gen = cpu_to_be64(msg->gen);
+	body->last = cpu_to_be64(msg->last);
+}
+
+/* 0, or -EPROTO for what no peer may send. */
+static inline int tally_lock_decode(const struct tally_msg_lock *body, u32 len,
+				    u32 *arena, u32 *object, u32 *generation,
+				    struct tally_lmsg *msg)
+{
+	if (len != sizeof(*body) || body->object.reserved || body->token ||
+	    body->next_gen || body->next_session ||
+	    memchr_inv(body->reserved, 0, sizeof(body->reserved)) ||
+	    memchr_inv(body->next, 0, sizeof(body->next)))
+		return -EPROTO;
+	memset(msg, 0, sizeof(*msg));
+	*arena = be32_to_cpu(body->object.arena);
+	*object = be32_to_cpu(body->object.object);
+	*generation = be32_to_cpu(body->object.generation);
+	msg->type = body->type;
+	msg->mode = body->mode;
+	msg->flags = body->flags;
+	msg->gen = be64_to_cpu(body->gen);
+	msg->last = be64_to_cpu(body->last);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/ktime.h>
+#include "genl_compat.h"
+#include "netlink.h"
+#include "netlink_msg.h"
+
+static_assert((int)TALLY_NODE_STATUS_STOPPED == (int)TALLY_NODE_STOPPED);
+
+struct node_counts {
+	u32 peers;
+	u32 arenas;
+	u32 users;
+	enum tally_node_state state;
+};
+
+static void count(struct tally_node *node, struct node_counts *counts)
+{
+	struct tally_arena *arena = NULL;
+	struct list_head *pos;
+
+	memset(counts, 0, sizeof(*counts));
+	mutex_lock(&node->lock);
+	counts->state = node->state;
+	list_for_each(pos, &node->peers)
+		counts->peers++;
+	list_for_each(pos, &node->users)
+		counts->users++;
+	mutex_unlock(&node->lock);
+	if (counts->state != TALLY_NODE_RUNNING)
+		return;
+	while ((arena = tally_arena_next(node, arena)))
+		counts->arenas++;
+}
+
+static int put_config(struct sk_buff *skb, const struct tally_node_config *c)
+{
+	return nla_put_string(skb, TALLY_A_NODE_NAME, c->name) ?:
+	       nla_put_u16(skb, TALLY_A_NODE_PORT, c->port) ?:
+	       nla_put_u32(skb, TALLY_A_NODE_LEASE, c->lease_ms) ?:
+	       (c->epoch ? nla_put_u32(skb, TALLY_A_NODE_EPOCH, c->epoch) : 0) ?:
+	       tally_nl_put_text(skb, TALLY_A_NODE_KEY, c->key) ?:
+	       (c->no_atomics ?
+		nla_put_flag(skb, TALLY_A_NODE_NO_ATOMICS) : 0) ?:
+	       (c->mem_limit ?
+		nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_LIMIT, c->mem_limit,
+				  TALLY_A_NODE_PAD) : 0);
+}
+
+static int fill_node(struct sk_buff *skb, const struct tally_nl_to *to,
+		     void *entry)
+{
+	struct tally_node *node = entry;
+	struct node_counts counts;
+	u64 age;
+	void *hdr;
+
+	hdr = tally_nl_begin(skb, to);
+	if (!hdr)
+		return -EMSGSIZE;
+	count(node, &counts);
+	age = div_u64(ktime_get_boottime_ns() - node->started, NSEC_PER_MSEC);
+	return tally_nl_end(skb, hdr,
+		put_config(skb, &node->config) ?:
+		nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_USED,
+				  atomic64_read(&node->mem_used),
+				  TALLY_A_NODE_PAD) ?:
+		nla_put_u32(skb, TALLY_A_NODE_STATE, counts.state) ?:
+		nla_put_u64_64bit(skb, TALLY_A_NODE_INCARNATION,
+				  node->incarnation, TALLY_A_NODE_PAD) ?:
+		nla_put_u64_64bit(skb, TALLY_A_NODE_AGE, age,
+				  TALLY_A_NODE_PAD) ?:
+		nla_put_u32(skb, TALLY_A_NODE_PEERS, counts.peers) ?:
+		nla_put_u32(skb, TALLY_A_NODE_ARENAS, counts.arenas) ?:
+		nla_put_u32(skb, TALLY_A_NODE_USERS, counts.users));
+}
+
+static int take_config(struct genl_info *info, struct tally_node_config *c)
+{
+	struct nlattr **attrs = info->attrs;
+
+	c->port = TALLY_PORT_DEFAULT;
+	c->lease_ms = TALLY_LEASE_DEFAULT;
+	if (attrs[TALLY_A_NODE_PORT])
+		c->port = nla_get_u16(attrs[TALLY_A_NODE_PORT]);
+	if (attrs[TALLY_A_NODE_LEASE])
+		c->lease_ms = nla_get_u32(attrs[TALLY_A_NODE_LEASE]);
+	if (attrs[TALLY_A_NODE_EPOCH])
+		c->epoch = nla_get_u32(attrs[TALLY_A_NODE_EPOCH]);
+	if (attrs[TALLY_A_NODE_KEY])
+		nla_strscpy(c->key, attrs[TALLY_A_NODE_KEY], sizeof(c->key));
+	if (attrs[TALLY_A_NODE_MEM_LIMIT])
+		c->mem_limit = nla_get_u64(attrs[TALLY_A_NODE_MEM_LIMIT]);
+	c->no_atomics = nla_get_flag(attrs[TALLY_A_NODE_NO_ATOMICS]);
+	if (attrs[TALLY_A_NODE_KEY] && !c->key[0])
+		return tally_nl_fail(info->extack, attrs[TALLY_A_NODE_KEY],
+				     "the description of the key is empty",
+				     -EINVAL);
+	return tally_nl_name(info, TALLY_A_NODE_NAME, c->name);
+}
+
+static const struct nlattr *add_blame(struct genl_info *info, int err)
+{
+	switch (err) {
+	case -ENOKEY:
+	case -EKEYEXPIRED:
+	case -EKEYREVOKED:
+	case -EKEYREJECTED:
+		return info->attrs[TALLY_A_NODE_KEY];
+	case -EADDRINUSE:
+		return info->attrs[TALLY_A_NODE_PORT];
+	case -EEXIST:
+		return info->attrs[TALLY_A_NODE_NAME];
+	default:
+		return NULL;
+	}
+}
+
+static const char *no_reason(int err)
+{
+	return err == -ENOKEY ?
+	       "no logon key of that description in the caller's keyrings" :
+	       NULL;
+}
+
+/**
+ * tally_nl_node_add_doit - node-add
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tally_node_config config = {};
+	const char *reason = NULL;
+	struct tally_node *node;
+	int err;
+
+	err = take_config(info, &config);
+	if (err)
+		return err;
+	err = tally_node_add(genl_info_net(info), &config, &reason);
+	if (err)
+		return tally_nl_fail(info->extack, add_blame(info, err),
+				     reason ?: no_reason(err), err);
+	node = tally_node_find(genl_info_net(info), config.name);
+	if (!node)
+		return 0;
+	tally_netlink_event(node, "node_add", node->config.name, "");
+	/* The node stands, whether this answer can be made or not. */
+	tally_nl_reply(info, fill_node, node);
+	tally_node_put(node);
+	return 0;
+}
+
+/**
+ * tally_nl_node_del_doit - node-del
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tally_node *node;
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_NODE_NAME))
+		return -EINVAL;
+	node = tally_nl_node(genl_info_net(info),
+			     info->attrs[TALLY_A_NODE_NAME], info->extack);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	err = tally_node_del(node);
+	if (!err)
+		tally_netlink_event(node, "node_del", node->config.name, "");
+	tally_node_put(node);
+	return err;
+}
+
+/**
+ * tally_nl_node_get_start - begin node-get
+ * @cb: the dump
+ *
+ * Return: 0, or -ENOENT when the node asked for is none.
+ */
+int tally_nl_node_get_start(struct netlink_callback *cb)
+{
+	if (!tally_genl_dump_attrs(cb)[TALLY_A_NODE_NAME])
+		return 0;
+	return tally_nl_start(cb, TALLY_A_NODE_NAME);
+}
+
+static void *next_one(struct netlink_callback *cb, void *prev)
+{
+	return tally_node_next(sock_net(cb->skb->sk), prev);
+}
+
+static bool match_one(struct netlink_callback *cb, void *entry)
+{
+	struct tally_node *node = entry;
+
+	return tally_nl_dump_name(cb, TALLY_A_NODE_NAME, node->config.name);
+}
+
+static void put_one(void *entry)
+{
+	tally_node_put(entry);
+}
+
+static const struct tally_nl_list nodes = {
+	.next = next_one,
+	.put = put_one,
+	.match = match_one,
+	.fill = fill_node,
+};
+
+/**
+ * tally_nl_node_get_dumpit - node-get
+ * @skb: to be filled
+ * @cb: the dump
+ *
+ * Return: bytes filled, 0 at the end, or negative errno.
+ */
+int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return tally_nl_dump(skb, cb, &nodes);
+}
+
+static int fill_user(struct sk_buff *skb, const struct tally_nl_to *to,
+		     const struct tally_user *user)
+{
+	void *hdr;
+
+	hdr = tally_nl_begin(skb, to);
+	if (!hdr)
+		return -EMSGSIZE;
+	return tally_nl_end(skb, hdr,
+		nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ?:
+		tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ?:
+		nla_put_u32(skb, TALLY_A_USER_PID, user->pid) ?:
+		tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm));
+}
+
+/**
+ * tally_nl_node_users_get_start - begin node-users-get
+ * @cb: the dump
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_node_users_get_start(struct netlink_callback *cb)
+{
+	return tally_nl_start(cb, TALLY_A_USER_NODE);
+}
+
+/**
+ * tally_nl_node_users_get_dumpit - node-users-get
+ * @skb: to be filled
+ * @cb: the dump
+ *
+ * Return: bytes filled, 0 at the end, or negative errno.
+ */
+int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
+				   struct netlink_callback *cb)
+{
+	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
+	struct tally_user *user;
+	struct tally_nl_to to;
+	int err = 0;
+	u32 i = 0;
+
+	tally_nl_dump_to(cb, &to);
+	mutex_lock(&cursor->node->lock);
+	list_for_each_entry(user, &cursor->node->users, list) {
+		if (i++ < cursor->done)
+			continue;
+		err = fill_user(skb, &to, user);
+		if (err)
+			break;
+		cursor->done++;
+	}
+	mutex_unlock(&cursor->node->lock);
+	return skb->len ?: err;
+}
+
+static int put_item(struct sk_buff *skb, int attr, const char *name, u64 value)
+{
+	struct nlattr *nest;
+
+	nest = nla_nest_start(skb, attr);
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, TALLY_A_STAT_ITEM_NAME, name) ||
+	    nla_put_u64_64bit(skb, TALLY_A_STAT_ITEM_VALUE, value,
+			      TALLY_A_STAT_ITEM_PAD))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_stats(struct sk_buff *skb, struct tally_stats *stats)
+{
+	int i, err = 0;
+
+	for (i = 0; i < __TALLY_STAT_MAX && !err; i++)
+		err = put_item(skb, TALLY_A_STAT_COUNTER, tally_stat_name(i),
+			       atomic64_read(&stats->count[i]));
+	for (i = TALLY_REFUSE_NONE + 1; i < __TALLY_REFUSE_MAX && !err; i++)
+		err = put_item(skb, TALLY_A_STAT_REFUSAL, tally_refusal_name(i),
+			       atomic64_read(&stats->refused[i]));
+	return err;
+}
+
+static int fill_stats(struct sk_buff *skb, const struct tally_nl_to *to,
+		      void *entry)
+{
+	struct tally_node *node = entry;
+	void *hdr;
+
+	hdr = tally_nl_begin(skb, to);
+	if (!hdr)
+		return -EMSGSIZE;
+	return tally_nl_end(skb, hdr,
+		nla_put_string(skb, TALLY_A_STAT_NODE, node->config.name) ?:
+		put_stats(skb, &node->stats));
+}
+
+/**
+ * tally_nl_stats_get_doit - stats-get
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tally_node *node;
+	int err;
+
+	node = tally_nl_node(genl_info_net(info),
+			     info->attrs[TALLY_A_STAT_NODE], info->extack);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	err = tally_nl_reply(info, fill_stats, node);
+	tally_node_put(node);
+	return err;
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "genl_compat.h"
+#include "counter.h"
+#include "lock.h"
+#include "netlink_msg.h"
+#include "region.h"
+
+#define OBJECT_PERM_DEFAULT	0600
+
+static int put_waiters(struct sk_buff *skb, struct tally_object *object)
+{
+	char name[TALLY_NAME_SIZE];
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < TALLY_NL_NAMES_MAX && !err &&
+	     !tally_lock_waiter(object, i, name); i++)
+		err = nla_put_string(skb, TALLY_A_OBJECT_WAITER, name);
+	return err;
+}
+
+static int put_holder(struct sk_buff *skb, const struct tally_lock_info *info)
+{
+	if (!info->holder[0] && !info->holder_slot)
+		return 0;
+	return tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER, info->holder) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_SLOT,
+			   info->holder_slot) ?:
+	       nla_put_u64_64bit(skb, TALLY_A_OBJECT_AGE, info->age_ms,
+				 TALLY_A_OBJECT_PAD);
+}
+
+static int put_lock(struct sk_buff *skb, struct tally_object *object)
+{
+	struct tally_lock_info info = {};
+
+	tally_lock_info(object, &info);
+	return nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
+			   object->config.lock_class) ?:
+	       nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ?:
+	       nla_put_u64_64bit(skb, TALLY_A_OBJECT_TOKEN, info.token,
+				 TALLY_A_OBJECT_PAD) ?:
+	       put_holder(skb, &info) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_WAITERS, info.waiters) ?:
+	       put_waiters(skb, object);
+}
+
+static int put_by_type(struct sk_buff *skb, struct tally_object *object)
+{
+	switch (object->config.type) {
+	case TALLY_TYPE_COUNTER:
+		return nla_put_u64_64bit(skb, TALLY_A_OBJECT_VALUE,
+					 tally_counter_peek(object),
+					 TALLY_A_OBJECT_PAD);
+	case TALLY_TYPE_LOCK:
+		return put_lock(skb, object);
+	case TALLY_TYPE_REGION:
+		return nla_put_u64_64bit(skb, TALLY_A_OBJECT_SIZE,
+					 object->config.size,
+					 TALLY_A_OBJECT_PAD);
+	default:
+		return 0;
+	}
+}
+
+static int put_names(struct sk_buff *skb, struct tally_object *object)
+{
+	struct tally_arena *arena = object->arena;
+	struct tally_object_config c;
+
+	mutex_lock(&arena->lock);
+	c = object->config;
+	mutex_unlock(&arena->lock);
+	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ?:
+	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ?:
+	       tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, c.uid,
+				  TALLY_A_OBJECT_GID, c.gid) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_PERM, c.perm) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_USERS,
+			   tally_object_users(object));
+}
+
+static int fill_object(struct sk_buff *skb, const struct tally_nl_to *to,
+		       void *entry)
+{
+	struct tally_object *object = entry;
+	void *hdr;
+
+	hdr = tally_nl_begin(skb, to);
+	if (!hdr)
+		return -EMSGSIZE;
+	return tally_nl_end(skb, hdr,
+		put_names(skb, object) ?: put_by_type(skb, object));
+}
+
+static int take_type(struct genl_info *info, struct tally_object_config *c)
+{
+	struct nlattr **attrs = info->attrs;
+
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_TYPE))
+		return -EINVAL;
+	c->type = nla_get_u32(attrs[TALLY_A_OBJECT_TYPE]);
+	if (attrs[TALLY_A_OBJECT_INITIAL] && c->type != TALLY_TYPE_COUNTER)
+		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_INITIAL],
+				     "only a counter has a value", -EINVAL);
+	if (attrs[TALLY_A_OBJECT_CLASS] && c->type != TALLY_TYPE_LOCK)
+		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_CLASS],
+				     "only a lock has a class", -EINVAL);
+	if (attrs[TALLY_A_OBJECT_SIZE] && c->type != TALLY_TYPE_REGION)
+		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_SIZE],
+				     "only a region has a size", -EINVAL);
+	if (c->type == TALLY_TYPE_REGION &&
+	    GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_SIZE))
+		return -EINVAL;
+	return 0;
+}
+
+static int take_config(struct genl_info *info, struct tally_object_config *c)
+{
+	struct nlattr **attrs = info->attrs;
+	int err;
+
+	c->perm = OBJECT_PERM_DEFAULT;
+	c->uid = GLOBAL_ROOT_UID;
+	c->gid = GLOBAL_ROOT_GID;
+	err = take_type(info, c);
+	if (err)
+		return err;
+	if (attrs[TALLY_A_OBJECT_INITIAL])
+		c->initial = nla_get_u64(attrs[TALLY_A_OBJECT_INITIAL]);
+	if (attrs[TALLY_A_OBJECT_CLASS])
+		c->lock_class = nla_get_u32(attrs[TALLY_A_OBJECT_CLASS]);
+	if (attrs[TALLY_A_OBJECT_SIZE])
+		c->size = nla_get_u64(attrs[TALLY_A_OBJECT_SIZE]);
+	if (c->size > TALLY_REGION_MAX)
+		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_SIZE],
+				     "a region has at most 1 TiB", -EINVAL);
+	if (attrs[TALLY_A_OBJECT_PERM])
+		c->perm = nla_get_u32(attrs[TALLY_A_OBJECT_PERM]);
+	return tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name) ?:
+	       tally_nl_owner(info, TALLY_A_OBJECT_UID, &c->uid,
+			      TALLY_A_OBJECT_GID, &c->gid);
+}
+
+static const struct nlattr *add_blame(struct genl_info *info, int err)
+{
+	switch (err) {
+	case -EDQUOT:
+	case -ENOMEM:
+		return info->attrs[TALLY_A_OBJECT_SIZE];
+	case -ENOSPC:
+		return info->attrs[TALLY_A_OBJECT_ARENA];
+	default:
+		return info->attrs[TALLY_A_OBJECT_NAME];
+	}
+}
+
+static struct tally_arena *arena_of(struct genl_info *info)
+{
+	struct tally_arena *arena;
+	struct tally_node *node;
+
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_ARENA))
+		return ERR_PTR(-EINVAL);
+	node = tally_nl_node_running(info, TALLY_A_OBJECT_NODE);
+	if (IS_ERR(node))
+		return ERR_CAST(node);
+	arena = tally_nl_arena(node, info->attrs[TALLY_A_OBJECT_ARENA],
+			       info->extack);
+	tally_node_put(node);
+	return arena;
+}
+
+/**
+ * tally_nl_object_add_doit - object-add
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tally_object_config config = {};
+	struct tally_object *object;
+	const char *reason = NULL;
+	struct tally_arena *arena;
+	int err;
+
+	err = take_config(info, &config);
+	if (err)
+		return err;
+	arena = arena_of(info);
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	err = tally_object_add(arena, &config, &reason);
+	if (err) {
+		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
+		goto put_arena;
+	}
+	object = tally_object_find(arena, config.name);
+	if (object) {
+		/* It stands, whether this answer can be made or not. */
+		tally_nl_reply(info, fill_object, object);
+		tally_object_put(object);
+	}
+put_arena:
+	tally_arena_put(arena);
+	return err;
+}
+
+static int del_object(struct genl_info *info, struct tally_arena *arena)
+{
+	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
+	const struct nlattr *type = info->attrs[TALLY_A_OBJECT_TYPE];
+	char name[TALLY_NAME_SIZE];
+	const char *reason = NULL;
+	int err;
+
+	nla_strscpy(name, attr, sizeof(name));
+	err = tally_object_del(arena, name, type ? nla_get_u32(type) : 0,
+			       &reason);
+	return tally_nl_fail(info->extack, err ? attr : NULL, reason, err);
+}
+
+/**
+ * tally_nl_object_del_doit - object-del
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tally_arena *arena;
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
+		return -EINVAL;
+	arena = arena_of(info);
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	err = del_object(info, arena);
+	tally_arena_put(arena);
+	return err;
+}
+
+/**
+ * tally_nl_object_get_start - begin object-get
+ * @cb: the dump
+ *
+ * Return: 0, or -ENOENT when the node or the arena asked for is none.
+ */
+int tally_nl_object_get_start(struct netlink_callback *cb)
+{
+	struct nlattr *attr = tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ARENA];
+	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
+	struct tally_arena *arena;
+	int err;
+
+	err = tally_nl_start(cb, TALLY_A_OBJECT_NODE);
+	if (err || !attr)
+		return err;
+	arena = tally_nl_arena(cursor->node, attr, cb->extack);
+	if (IS_ERR(arena)) {
+		/* done() is not called for a dump that did not start. */
+		tally_node_put(cursor->node);
+		return PTR_ERR(arena);
+	}
+	cursor->arena = arena;
+	return 0;
+}
+
+static bool match_object(struct netlink_callback *cb,
+			 struct tally_object *object)
+{
+	const struct nlattr *type =
+		tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_TYPE];
+
+	if (type && nla_get_u32(type) != object->config.type)
+		return false;
+	return tally_nl_dump_name(cb, TALLY_A_OBJECT_NAME,
+				  object->config.name);
+}
+
+static int dump_arena(struct sk_buff *skb, const struct tally_nl_to *to,
+		      struct tally_arena *arena)
+{
+	struct tally_nl_cursor *cursor = tally_nl_cursor(to->cb);
+	struct tally_object *object;
+	int err = 0;
+
+	while (!err && (object = tally_object_next(arena, cursor->object_id))) {
+		if (match_object(to->cb, object))
+			err = fill_object(skb, to, object);
+		if (!err)
+			cursor->object_id = object->id;
+		tally_object_put(object);
+	}
+	return err;
+}
+
+/**
+ * tally_nl_object_get_dumpit - object-get
+ * @skb: to be filled
+ * @cb: the dump
+ *
+ * Goes on by id: arenas and objects are listed in the order of their ids,
+ * and no id is given twice.
+ *
+ * Return: bytes filled, 0 at the end, or negative errno.
+ */
+int tally_nl_object_get_dumpit(struct sk_buff *skb,
+			       struct netlink_callback *cb)
+{
+	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
+	struct tally_arena *arena = NULL;
+	struct tally_nl_to to;
+	int err;
+
+	tally_nl_dump_to(cb, &to);
+	while ((arena = tally_arena_next(cursor->node, arena))) {
+		if (arena->id < cursor->arena_id ||
+		    (cursor->arena && cursor->arena != arena))
+			continue;
+		if (arena->id != cursor->arena_id) {
+			cursor->arena_id = arena->id;
+			cursor->object_id = 0;
+		}
+		err = dump_arena(skb, &to, arena);
+		if (err) {
+			tally_arena_put(arena);
+			return skb->len ?: err;
+		}
+	}
+	cb->seq = tally_nl_generation();
+	return skb->len;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A node: one instance of the service, with its name, port, peers, sessions
+ * and arenas, in one network namespace. A kernel may run several.
+ */
+#ifndef TALLY_NODE_H
+#define TALLY_NODE_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/net_namespace.h>
+#include "auth.h"
+#include "session.h"
+#include "stats.h"
+
+#define TALLY_PORT_DEFAULT	7475
+#define TALLY_LEASE_DEFAULT	2000	/* ms */
+#define TALLY_LEASE_MIN		200
+#define TALLY_LEASE_MAX		600000
+#define TALLY_SLOT_HOME		1	/* our own node slot in our words */
+#define TALLY_SLOT_MAX		4095
+#define TALLY_HALF_OPEN_MAX	32
+#define TALLY_HALF_OPEN_PEER	4
+
+struct tally_listener;
+struct tally_arenas;
+struct tally_views;
+
+enum tally_node_state {
+	TALLY_NODE_RUNNING,
+	TALLY_NODE_STOPPING,
+	TALLY_NODE_STOPPED,
+};
+
+/**
+ * struct tally_node_config - what `node add` says
+ * @name: its name
+ * @port: RDMA port it listens on
+ * @lease_ms: lease
+ * @epoch: ordered epoch from stable storage, 0 without one (14 bits)
+ * @key: description of the cluster key in the caller's keyrings, "" for none
+ * @clean: the last stop was clean: no lock of this home is held by anybody, so
+ *	it need not wait for a lease before it grants
+ * @no_atomics: never post atomics from this node; use arenas by message
+ * @mem_limit: bytes of region memory its arenas may take together, 0: no limit
+ */
+struct tally_node_config {
+	char name[TALLY_NAME_SIZE];
+	u16 port;
+	u32 lease_ms;
+	u32 epoch;
+	char key[128];
+	bool clean;
+	bool no_atomics;
+	u64 mem_limit;
+};
+
+/**
+ * struct tally_user - somebody who uses a node: an open file, a mount, a
+ *	kernel handle; for `node show users`
+ * @list: in tally_node.users
+ * @what: "file", "mount", "kernel"
+ * @object: ARENA/OBJECT, ARENA or ""
+ * @pid: who opened it
+ * @comm: name of that task
+ */
+struct tally_user {
+	struct list_head list;
+	const char *what;
+	char object[2 * TALLY_NAME_SIZE];
+	pid_t pid;
+	char comm[16];
+};
+
+/**
+ * struct tally_node - see above
+ * @list: in the list of nodes
+ * @ref: memory of the struct; every pointer that outlives a call
+ * @config: as given; constant
+ * @net: its namespace, pinned
+ * @incarnation: random id of this start
+ * @started: CLOCK_BOOTTIME ns
+ * @auth: cluster key and HMAC
+ * @stats: counters
+ * @wq: everything of this node that may sleep; unbound
+ * @listener: accepts
+ * @lock: protects peers, users, half, slots, state; process context, may be
+ *	held while sleeping for memory, never while waiting for the network
+ * @state: RUNNING, STOPPING, STOPPED
+ * @peers: struct tally_peer
+ * @users: struct tally_user
+ * @half: half-open handshakes
+ * @half_count: how many
+ * @slots: node slot -> session, for the words of our arenas
+ * @next_slot: slots are given round-robin
+ * @arenas: our arenas, arena.c
+ * @views: arenas of others as we use them, view.c
+ * @mem_used: bytes of region memory taken
+ * @stop_work: `node del`
+ * @free_work: frees it
+ * @stopped: completed when it is STOPPED
+ */
+struct tally_node {
+	struct list_head list;
+	struct kref ref;
+	struct tally_node_config config;
+	struct net *net;
+	u64 incarnation;
+	u64 started;
+	struct tally_auth auth;
+	struct tally_stats stats;
+	struct workqueue_struct *wq;
+	struct tally_listener *listener;
+	struct mutex lock;	/* see above */
+	enum tally_node_state state;
+	struct list_head peers;
+	struct list_head users;
+	struct list_head half;
+	u32 half_count;
+	struct xarray slots;
+	u32 next_slot;
+	struct tally_arenas *arenas;
+	struct tally_views *views;
+	atomic64_t mem_used;
+	struct work_struct stop_work;
+	struct work_struct free_work;
+	struct completion stopped;
+};
+
+/**
+ * struct tally_node_ops - what the object layer does for nodes, given once
+ * @session: see struct tally_session_ops
+ * @node_start: make node->arenas and node->views
+ * @node_stop: no new users; wake waiters with -ESHUTDOWN, delete arenas; all
+ *	sessions are OVER already
+ * @node_free: last reference is gone
+ * @event: something to be told to listeners (netlink monitor); any context
+ *	that may sleep
+ */
+struct tally_node_ops {
+	struct tally_session_ops session;
+	int (*node_start)(struct tally_node *node);
+	void (*node_stop)(struct tally_node *node);
+	void (*node_free)(struct tally_node *node);
+	void (*event)(struct tally_node *node, const char *event,
+		      const char *subject, const char *detail);
+};
+
+int tally_nodes_init(const struct tally_node_ops *ops);
+/* Stops every node; waits (bounded, our part at most 10 s). */
+void tally_nodes_exit(void);
+const struct tally_node_ops *tally_node_ops(void);
+
+/* None of these waits for the network. @reason: a constant sentence. */
+int tally_node_add(struct net *net, const struct tally_node_config *config,
+		   const char **reason);
+/* Starts the end; the node leaves the list when it is STOPPED. */
+int tally_node_del(struct tally_node *node);
+/* By name in that namespace; the first node when @name is NULL or "". */
+struct tally_node *tally_node_find(struct net *net, const char *name);
+/* The one after @prev (put by this call) in list order, for dumps. */
+struct tally_node *tally_node_next(struct net *net, struct tally_node *prev);
+struct tally_node *tally_node_get(struct tally_node *node);
+void tally_node_put(struct tally_node *node);
+bool tally_node_running(struct tally_node *node);
+
+void tally_user_add(struct tally_node *node, struct tally_user *user,
+		    const char *what, const char *arena, const char *object);
+void tally_user_del(struct tally_node *node, struct tally_user *user);
+
+/* A free node slot for a session, or -ENOSPC; freed when all its bits are swept. */
+int tally_node_slot_get(struct tally_node *node, struct tally_session *s);
+void tally_node_slot_put(struct tally_node *node, u16 slot);
+/* The session in a slot, referenced, or NULL. */
+struct tally_session *tally_node_slot_session(struct tally_node *node, u16 slot);
+
+void tally_node_event(struct tally_node *node, const char *event,
+		      const char *subject, const char *detail);
+
+#endif

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "handshake.h"
+#include "node.h"
+#include "peer.h"
+
+#define BACKOFF_MIN	20	/* ms */
+#define BACKOFF_MAX	1000
+
+static void peer_free(struct kref *ref)
+{
+	struct tally_peer *peer = container_of(ref, struct tally_peer, ref);
+
+	tally_node_put(peer->node);
+	kfree(peer);
+}
+
+/**
+ * tally_peer_get - take a reference
+ * @peer: a peer the caller may use
+ *
+ * Return: @peer.
+ */
+struct tally_peer *tally_peer_get(struct tally_peer *peer)
+{
+	kref_get(&peer->ref);
+	return peer;
+}
+
+/**
+ * tally_peer_put - give a reference back
+ * @peer: the peer
+ */
+void tally_peer_put(struct tally_peer *peer)
+{
+	kref_put(&peer->ref, peer_free);
+}
+
+/* Try again after @ms; the list's reference keeps the peer until stop. */
+static void peer_retry(struct tally_peer *peer, u32 ms)
+{
+	lockdep_assert_held(&peer->lock);
+	if (!peer->dead)
+		mod_delayed_work(peer->node->wq, &peer->connect,
+				 msecs_to_jiffies(ms));
+}
+
+/* The wait doubles; a random quarter keeps two sides from meeting for ever. */
+static void peer_backoff(struct tally_peer *peer)
+{
+	u32 ms = peer->backoff_ms;
+
+	lockdep_assert_held(&peer->lock);
+	peer->backoff_ms = min_t(u32, 2 * ms, BACKOFF_MAX);
+	peer_retry(peer, ms + get_random_u32_below(ms / 4 + 1));
+}
+
+static bool peer_needs_link(struct tally_peer *peer)
+{
+	lockdep_assert_held(&peer->lock);
+	return !peer->dead && !peer->attempt &&
+	       (!peer->session ||
+		READ_ONCE(peer->session->state) == TALLY_SESSION_BROKEN);
+}
+
+static void peer_connect(struct work_struct *work)
+{
+	struct tally_peer *peer = container_of(work, struct tally_peer,
+					       connect.work);
+	int err;
+
+	mutex_lock(&peer->lock);
+	if (peer_needs_link(peer)) {
+		err = 0;
+		if (!peer->half_count) {
+			peer->connects++;
+			err = tally_handshake_connect(peer);
+		}
+		if (err)
+			peer->last_error = err;
+		if (err || peer->half_count)
+			peer_backoff(peer);
+	}
+	mutex_unlock(&peer->lock);
+}
+
+/**
+ * tally_peer_failed - our attempt at a peer came to nothing
+ * @peer: the peer
+ * @err: errno
+ * @refusal: enum tally_refusal when we were turned away, else 0
+ * @text: sentence of the one who did, or NULL
+ */
+void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
+		       const char *text)
+{
+	mutex_lock(&peer->lock);
+	peer->last_error = err;
+	peer->last_refusal = refusal;
+	strscpy(peer->last_text, text ?: "", sizeof(peer->last_text));
+	if (peer_needs_link(peer))
+		peer_backoff(peer);
+	mutex_unlock(&peer->lock);
+}
+
+/**
+ * tally_peer_reconnect - the link broke: connect again at once
+ * @peer: the peer
+ */
+void tally_peer_reconnect(struct tally_peer *peer)
+{
+	mutex_lock(&peer->lock);
+	peer->backoff_ms = BACKOFF_MIN;
+	if (peer_needs_link(peer))
+		peer_retry(peer, 0);
+	mutex_unlock(&peer->lock);
+}
+
+/**
+ * tally_peer_session_set - a new session begins
+ * @peer: the peer
+ * @s: the session; the peer takes a reference
+ *
+ * Return: false when the peer was deleted or has a session already.
+ */
+bool tally_peer_session_set(struct tally_peer *peer, struct tally_session *s)
+{
+	bool set;
+
+	mutex_lock(&peer->lock);
+	set = !peer->dead && !peer->session;
+	if (set)
+		peer->session = tally_session_get(s);
+	mutex_unlock(&peer->lock);
+	return set;
+}
+
+/**
+ * tally_peer_session_live - its link is up
+ * @peer: the peer
+ * @s: the session
+ */
+void tally_peer_session_live(struct tally_peer *peer, struct tally_session *s)
+{
+	mutex_lock(&peer->lock);
+	if (peer->session == s) {
+		peer->backoff_ms = BACKOFF_MIN;
+		peer->last_error = 0;
+		peer->last_refusal = 0;
+		peer->last_text[0] = 0;
+	}
+	mutex_unlock(&peer->lock);
+}
+
+/**
+ * tally_peer_session_over - a session has ended
+ * @peer: the peer
+ * @s: the session
+ */
+void tally_peer_session_over(struct tally_peer *peer, struct tally_session *s)
+{
+	bool mine;
+
+	mutex_lock(&peer->lock);
+	mine = peer->session == s;
+	if (mine)
+		peer->session = NULL;
+	if (peer_needs_link(peer))
+		peer_backoff(peer);
+	mutex_unlock(&peer->lock);
+	if (mine)
+		tally_session_put(s);
+}
+
+/**
+ * tally_peer_saw_epoch - a home told its epoch
+ * @peer: the peer
+ * @epoch: the epoch; lower ones are refused from now on
+ */
+void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch)
+{
+	mutex_lock(&peer->lock);
+	peer->seen_epoch = max(peer->seen_epoch, epoch);
+	mutex_unlock(&peer->lock);
+}
+
+/**
+ * tally_peer_any_session - the session, whatever its state
+ * @peer: the peer
+ *
+ * Return: referenced, or NULL.
+ */
+struct tally_session *tally_peer_any_session(struct tally_peer *peer)
+{
+	struct tally_session *s;
+
+	mutex_lock(&peer->lock);
+	s = peer->session ? tally_session_get(peer->session) : NULL;
+	mutex_unlock(&peer->lock);
+	return s;
+}
+
+/**
+ * tally_peer_session - the session, if it is LIVE or BROKEN
+ * @peer: the peer
+ *
+ * Return: referenced, or NULL.
+ */
+struct tally_session *tally_peer_session(struct tally_peer *peer)
+{
+	struct tally_session *s = tally_peer_any_session(peer);
+	enum tally_session_state state;
+
+	if (!s)
+		return NULL;
+	state = READ_ONCE(s->state);
+	if (state == TALLY_SESSION_LIVE || state == TALLY_SESSION_BROKEN)
+		return s;
+	tally_session_put(s);
+	return NULL;
+}
+
+/**
+ * tally_peers_session - find a session by its id
+ * @node: our node
+ * @id: the id
+ *
+ * Context: process.
+ * Return: referenced, or NULL.
+ */
+struct tally_session *tally_peers_session(struct tally_node *node, u64 id)
+{
+	struct tally_session *s = NULL;
+	struct tally_peer *peer;
+
+	mutex_lock(&node->lock);
+	list_for_each_entry(peer, &node->peers, list) {
+		s = tally_peer_any_session(peer);
+		if (s && s->id == id)
+			break;
+		if (s)
+			tally_session_put(s);
+		s = NULL;
+	}
+	mutex_unlock(&node->lock);
+	return s;
+}
+
+static struct tally_peer *peer_lookup(struct tally_node *node,
+				      const char *name)
+{
+	struct tally_peer *peer;
+
+	lockdep_assert_held(&node->lock);
+	list_for_each_entry(peer, &node->peers, list)
+		if (!strcmp(peer->name, name))
+			return peer;
+	return NULL;
+}
+
+/**
+ * tally_peer_find - find a peer by name
+ * @node: our node
+ * @name: its name
+ *
+ * Return: referenced, or NULL.
+ */
+struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
+{
+	struct tally_peer *peer;
+
+	mutex_lock(&node->lock);
+	peer = peer_lookup(node, name);
+	if (peer)
+		tally_peer_get(peer);
+	mutex_unlock(&node->lock);
+	return peer;
+}
+
+/**
+ * tally_peer_next - walk the peers of a node
+ * @node: our node
+ * @prev: where we are, put by this call; NULL to begin
+ *
+ * A peer that was deleted meanwhile ends the walk: who needs a consistent
+ * list compares generations.
+ *
+ * Return: the next one, referenced, or NULL.
+ */
+struct tally_peer *tally_peer_next(struct tally_node *node,
+				   struct tally_peer *prev)
+{
+	struct tally_peer *next = NULL;
+
+	mutex_lock(&node->lock);
+	if (!prev)
+		next = list_first_entry_or_null(&node->peers,
+						struct tally_peer, list);
+	else if (!list_empty(&prev->list) &&
+		 !list_is_last(&prev->list, &node->peers))
+		next = list_next_entry(prev, list);
+	if (next)
+		tally_peer_get(next);
+	mutex_unlock(&node->lock);
+	if (prev)
+		tally_peer_put(prev);
+	return next;
+}
+
+/* End all that is going on with a peer that is off the list; bounded. */
+static void peer_stop(struct work_struct *work)
+{
+	struct tally_peer *peer = container_of(work, struct tally_peer, stop);
+	struct tally_session *s;
+
+	mutex_lock(&peer->lock);
+	peer->dead = true;
+	mutex_unlock(&peer->lock);
+	cancel_delayed_work_sync(&peer->connect);
+	tally_handshake_cancel(peer, -ESHUTDOWN);
+	s = tally_peer_any_session(peer);
+	if (s) {
+		tally_session_goodbye(s);
+		tally_session_put(s);
+	}
+	if (peer->deleted)
+		tally_peer_put(peer);	/* the list's */
+}
+
+static struct tally_peer *peer_alloc(struct tally_node *node, const char *name,
+				     const struct sockaddr_storage *addr)
+{
+	struct tally_peer *peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+
+	if (!peer)
+		return NULL;
+	kref_init(&peer->ref);
+	mutex_init(&peer->admit);
+	mutex_init(&peer->lock);
+	INIT_DELAYED_WORK(&peer->connect, peer_connect);
+	INIT_WORK(&peer->stop, peer_stop);
+	peer->node = tally_node_get(node);
+	strscpy(peer->name, name, sizeof(peer->name));
+	peer->addr = *addr;
+	peer->backoff_ms = BACKOFF_MIN;
+	return peer;
+}
+
+/**
+ * tally_peer_add - configure a peer and start connecting
+ * @node: our node
+ * @name: its name, valid
+ * @addr: its address and port
+ * @reason: gets a constant sentence on error
+ *
+ * Return: 0, -EEXIST, -EINVAL, -ESHUTDOWN, -ENOMEM.
+ */
+int tally_peer_add(struct tally_node *node, const char *name,
+		   const struct sockaddr_storage *addr, const char **reason)
+{
+	struct tally_peer *peer;
+	int err = 0;
+
+	if (!strcmp(name, node->config.name)) {
+		*reason = "a node cannot be its own peer";
+		return -EINVAL;
+	}
+	peer = peer_alloc(node, name, addr);
+	if (!peer)
+		return -ENOMEM;
+	mutex_lock(&node->lock);
+	if (node->state != TALLY_NODE_RUNNING) {
+		*reason = "the node is being stopped";
+		err = -ESHUTDOWN;
+	} else if (peer_lookup(node, name)) {
+		*reason = "a peer of that name exists";
+		err = -EEXIST;
+	} else {
+		list_add_tail(&peer->list, &node->peers);
+		mutex_lock_nested(&peer->lock, SINGLE_DEPTH_NESTING);
+		peer_retry(peer, 0);
+		mutex_unlock(&peer->lock);
+	}
+	mutex_unlock(&node->lock);
+	if (err)
+		tally_peer_put(peer);
+	return err;
+}
+
+/**
+ * tally_peer_del - forget a peer; its session ends soon after
+ * @node: our node
+ * @name: its name
+ *
+ * Return: 0 or -ENOENT.
+ */
+int tally_peer_del(struct tally_node *node, const char *name)
+{
+	struct tally_peer *peer;
+
+	mutex_lock(&node->lock);
+	peer = peer_lookup(node, name);
+	if (peer) {
+		list_del_init(&peer->list);
+		peer->deleted = true;
+		queue_work(node->wq, &peer->stop);
+	}
+	mutex_unlock(&node->lock);
+	return peer ? 0 : -ENOENT;
+}
+
+static const char *peer_state(struct tally_peer *peer)
+{
+	static const char * const names[] = {
+		[TALLY_SESSION_OPENING] = "opening",
+		[TALLY_SESSION_LIVE] = "live",
+		[TALLY_SESSION_BROKEN] = "broken",
+		[TALLY_SESSION_OVER] = "ending",
+	};
+
+	lockdep_assert_held(&peer->lock);
+	if (peer->session)
+		return names[READ_ONCE(peer->session->state)];
+	return peer->attempt ? "connecting" : "idle";
+}
+
+/**
+ * tally_peer_info - what there is to show of a peer
+ * @peer: the peer
+ * @info: filled
+ */
+void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info)
+{
+	struct tally_session *s;
+
+	memset(info, 0, sizeof(*info));
+	mutex_lock(&peer->lock);
+	s = peer->session;
+	info->state = peer_state(peer);
+	info->error = peer->last_error;
+	info->refusal = tally_refusal_name(peer->last_refusal);
+	strscpy(info->text, peer->last_text, sizeof(info->text));
+	info->auth = peer->node->auth.key_len != 0;
+	info->connects = peer->connects;
+	info->epoch = peer->seen_epoch;
+	if (s) {
+		info->session = s->id;
+		info->my_slot = s->my_slot;
+		info->peer_slot = s->peer_slot;
+		info->lanes = s->lanes_up;
+		info->incarnation = s->peer_incarnation;
+		info->atomics = s->peer_features & TALLY_FEATURE_ATOMICS;
+		info->lease_ms = s->lease_ms;
+		info->lease_left_ms = tally_session_lease_left(s);
+		if (!READ_ONCE(s->over))
+			strscpy(info->dev, dev_name(&s->dev->ibdev->dev),
+				sizeof(info->dev));
+	}
+	mutex_unlock(&peer->lock);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A configured peer: a name, an address, and the way to a session with it. */
+#ifndef TALLY_PEER_H
+#define TALLY_PEER_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/socket.h>
+#include <linux/workqueue.h>
+#include "session.h"
+
+struct tally_handshake;
+
+/**
+ * struct tally_peer - see above
+ * @list: in tally_node.peers
+ * @ref: list, sessions, works
+ * @node: our node, referenced
+ * @name: its name
+ * @addr: where to connect
+ * @admit: one incoming handshake at a time is let in; held while an older
+ *	session is ended, bounded
+ * @lock: protects what follows
+ * @session: OPENING, LIVE or BROKEN session, or NULL; referenced
+ * @attempt: our own handshake under way, or NULL
+ * @half_count: half-open incoming handshakes
+ * @dead: deleted, no new attempts
+ * @backoff_ms: wait before the next attempt
+ * @connects: attempts made
+ * @last_refusal: enum tally_refusal of the last failed attempt
+ * @last_error: errno of the last failed attempt
+ * @last_text: sentence that came with it
+ * @seen_epoch: highest home epoch this peer ever told
+ * @connect: makes the next attempt
+ * @stop: ends all: the peer was deleted or the node stops
+ * @deleted: @stop gives the list's reference back; set before it is queued
+ */
+struct tally_peer {
+	struct list_head list;
+	struct kref ref;
+	struct tally_node *node;
+	char name[TALLY_NAME_SIZE];
+	struct sockaddr_storage addr;
+	struct mutex admit;	/* one admission at a time */
+	struct mutex lock;	/* see above */
+	struct tally_session *session;
+	struct tally_handshake *attempt;
+	u32 half_count;
+	bool dead;
+	u32 backoff_ms;
+	u64 connects;
+	u16 last_refusal;
+	int last_error;
+	char last_text[128];
+	u64 seen_epoch;
+	struct delayed_work connect;
+	struct work_struct stop;
+	bool deleted;
+};
+
+/* None of these waits for the network. */
+int tally_peer_add(struct tally_node *node, const char *name,
+		   const struct sockaddr_storage *addr, const char **reason);
+int tally_peer_del(struct tally_node *node, const char *name);
+struct tally_peer *tally_peer_find(struct tally_node *node, const char *name);
+/* The one after @prev (put by this call), for dumps. */
+struct tally_peer *tally_peer_next(struct tally_node *node,
+				   struct tally_peer *prev);
+struct tally_peer *tally_peer_get(struct tally_peer *peer);
+void tally_peer_put(struct tally_peer *peer);
+/* Its LIVE or BROKEN session, referenced, or NULL. */
+struct tally_session *tally_peer_session(struct tally_peer *peer);
+
+/**
+ * struct tally_peer_info - what `peer show` tells
+ * @state: "idle", "connecting", "opening", "live", "broken"
+ * @error: last error, 0 or negative errno
+ * @refusal: name of the last refusal, "none"
+ * @text: sentence that came with it
+ * @session: id of the session, 0 without one
+ * @my_slot: our node slot at the peer
+ * @peer_slot: its node slot here
+ * @lanes: lanes that are up
+ * @incarnation: the peer's start
+ * @epoch: highest home epoch it told
+ * @auth: there is a cluster key
+ * @atomics: the peer can post atomics
+ * @lease_ms: agreed lease
+ * @lease_left_ms: what is left of it
+ * @connects: attempts made
+ * @dev: RDMA device of the session
+ */
+struct tally_peer_info {
+	const char *state;
+	int error;
+	const char *refusal;
+	char text[128];
+	u64 session;
+	u16 my_slot;
+	u16 peer_slot;
+	u8 lanes;
+	u64 incarnation;
+	u64 epoch;
+	bool auth;
+	bool atomics;
+	u32 lease_ms;
+	u64 lease_left_ms;
+	u64 connects;
+	char dev[64];
+};
+
+void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info);
+
+/* For the session and the handshake only. */
+void tally_peer_reconnect(struct tally_peer *peer);
+void tally_peer_session_live(struct tally_peer *peer, struct tally_session *s);
+void tally_peer_session_over(struct tally_peer *peer, struct tally_session *s);
+/* The session in any state but gone, referenced, or NULL. */
+struct tally_session *tally_peer_any_session(struct tally_peer *peer);
+/* False when the peer was deleted or has another session. */
+bool tally_peer_session_set(struct tally_peer *peer, struct tally_session *s);
+void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch);
+/* Remember why an attempt failed; @text may be NULL. */
+void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
+		       const char *text);
+/* The session of that id at this node, referenced, or NULL. */
+struct tally_session *tally_peers_session(struct tally_node *node, u64 id);
+
+#endif

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Regions as their users see them. Keys are fetched from the home as they are
+ * needed and belong to one session: a transfer takes its keys and its lanes
+ * from the same session, so that a key can never meet another session's QP,
+ * which would break it.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "chunk.h"
+#include "region.h"
+#include "xfer.h"
+
+struct region_key {
+	struct tally_xfer_key key;
+	bool valid;
+};
+
+/**
+ * struct tally_region_client - memory keys of a region elsewhere
+ * @lock: protects @session and @keys; held while they are fetched
+ * @session: id of the session the keys belong to
+ * @mrs: how many there are
+ * @keys: the keys; NULL before the first is needed
+ * @dirty: lanes that carried a Write since the last sync, a bit each
+ */
+struct tally_region_client {
+	struct mutex lock;	/* see above */
+	u64 session;
+	u32 mrs;
+	struct region_key *keys;
+	unsigned long dirty;
+};
+
+/**
+ * tally_region_client_create - make the client side of a region's handle
+ * @handle: the handle, as OPEN answered
+ *
+ * Return: 0, -ENOMEM, or -EPROTO when the home's answer makes no sense.
+ */
+int tally_region_client_create(struct tally_handle *handle)
+{
+	struct tally_region_client *client;
+
+	if (handle->object)
+		return 0;
+	if (!handle->size || handle->size > TALLY_REGION_MAX ||
+	    handle->mr_bytes < PAGE_SIZE ||
+	    handle->mrs != tally_chunk_mrs(handle->size, handle->mr_bytes))
+		return -EPROTO;
+	client = kzalloc(sizeof(*client), GFP_KERNEL);
+	if (!client)
+		return -ENOMEM;
+	mutex_init(&client->lock);
+	handle->region = client;
+	return 0;
+}
+
+/**
+ * tally_region_client_reset - the handle was attached anew: its keys are void
+ * @handle: the handle; its size and layout may have changed
+ */
+void tally_region_client_reset(struct tally_handle *handle)
+{
+	struct tally_region_client *client = handle->region;
+
+	if (!client)
+		return;
+	mutex_lock(&client->lock);
+	kvfree(client->keys);
+	client->keys = NULL;
+	client->session = 0;
+	mutex_unlock(&client->lock);
+}
+
+/**
+ * tally_region_client_destroy - the handle goes
+ * @handle: the handle
+ */
+void tally_region_client_destroy(struct tally_handle *handle)
+{
+	struct tally_region_client *client = handle->region;
+
+	if (!client)
+		return;
+	kvfree(client->keys);
+	mutex_destroy(&client->lock);
+	kfree(client);
+	handle->region = NULL;
+}
+
+/* Room for the keys of this session; forgets those of another. */
+static int region_keys_prepare(struct tally_handle *handle, u64 session)
+{
+	struct tally_region_client *client = handle->region;
+
+	if (client->keys && client->session == session)
+		return 0;
+	kvfree(client->keys);
+	client->session = session;
+	client->mrs = READ_ONCE(handle->mrs);
+	client->keys = kvcalloc(client->mrs, sizeof(*client->keys),
+				GFP_KERNEL | __GFP_NOWARN);
+	return client->keys ? 0 : -ENOMEM;
+}
+
+/*
+ * Take the home's answer: keys from @first on. The layout may be another one
+ * than the caller believes, if the handle was attached anew between.
+ */
+static int region_keys_take(struct tally_region_client *client, u32 first,
+			    u32 unit, const void *reply, u32 len)
+{
+	const struct tally_rep_region_map *head = reply;
+	const struct tally_wire_mr *mr = reply + sizeof(*head);
+	struct region_key *key = client->keys + first;
+	u32 count, i;
+
+	if (len < sizeof(*head))
+		return -EPROTO;
+	if (be32_to_cpu(head->mr_bytes) != unit)
+		return -ENOTCONN;
+	count = be32_to_cpu(head->count);
+	if (!count || count > client->mrs - first ||
+	    len != sizeof(*head) + count * sizeof(*mr))
+		return -EPROTO;
+	for (i = 0; i < count; i++, key++, mr++) {
+		if (mr->reserved)
+			return -EPROTO;
+		key->key.addr = be64_to_cpu(mr->addr);
+		key->key.rkey = be32_to_cpu(mr->rkey);
+		key->valid = true;
+	}
+	return 0;
+}
+
+static int region_keys_fetch(const struct tally_xfer_args *args, u32 first,
+			     long timeout)
+{
+	struct tally_handle *handle = args->handle;
+	struct tally_msg_region_map msg = {
+		.object.arena = cpu_to_be32(handle->view->remote_id),
+		.object.object = cpu_to_be32(handle->id),
+		.object.generation = cpu_to_be32(handle->generation),
+		.first = cpu_to_be32(first),
+	};
+	u32 len = TALLY_REPLY_MAX;
+	void *reply;
+	int err;
+
+	reply = kmalloc(len, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
+	err = tally_session_call(args->session, TALLY_MSG_REGION_MAP, &msg,
+				 sizeof(msg), reply, &len, timeout);
+	/* Asking for a key changes nothing: an unknown answer is none. */
+	if (err == -EREMOTEIO)
+		err = fatal_signal_pending(current) ? -EINTR : -ENOTCONN;
+	if (!err) {
+		err = region_keys_take(handle->region, first, args->unit, reply,
+				       len);
+		if (err == -EPROTO)
+			tally_session_violation(args->session,
+						"malformed region keys");
+	}
+	kfree(reply);
+	return err;
+}
+
+static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
+		      struct tally_xfer_key *key, long left)
+{
+	struct tally_handle *handle = args->handle;
+	struct tally_region_client *client = handle->region;
+	int err;
+
+	if (mutex_lock_killable(&client->lock))
+		return -EINTR;
+	err = region_keys_prepare(handle, args->session->id);
+	if (!err && index >= client->mrs)
+		err = -ENOTCONN;
+	if (!err && !client->keys[index].valid)
+		err = region_keys_fetch(args, index, left);
+	if (!err)
+		*key = client->keys[index].key;
+	else
+		client->session = 0;
+	mutex_unlock(&client->lock);
+	if (!err && args->write)
+		set_bit(lane % TALLY_LANES_MAX, &client->dirty);
+	return err;
+}
+
+/* The handle has been entered; the transfer leaves it. */
+static ssize_t region_remote(struct tally_handle *handle,
+			     struct iov_iter *iter, u64 pos, u32 lane,
+			     bool write, long timeout)
+{
+	struct tally_xfer_args args = {
+		.handle = handle,
+		.lane = lane,
+		.pos = pos,
+		.write = write,
+		.unit = READ_ONCE(handle->mr_bytes),
+		.session = tally_view_session(handle->view),
+		.timeout = timeout,
+		.key = region_key,
+	};
+	ssize_t ret;
+
+	if (!args.session) {
+		ret = tally_handle_no_conn(handle);
+		tally_handle_leave(handle);
+		return ret;
+	}
+	ret = tally_xfer_run(&args, iter);
+	tally_session_put(args.session);
+	return ret;
+}
+
+static ssize_t region_local(struct tally_handle *handle, struct iov_iter *iter,
+			    u64 pos, bool write)
+{
+	struct tally_region_home *home = handle->object->region;
+	size_t done = 0, len, n;
+	struct page *page;
+	u32 offset;
+
+	tally_stat_inc(&handle->view->node->stats, TALLY_STAT_LOCAL_OP);
+	while (iov_iter_count(iter)) {
+		page = home->pages[pos >> PAGE_SHIFT];
+		offset = offset_in_page(pos);
+		len = min(PAGE_SIZE - offset, iov_iter_count(iter));
+		n = write ? copy_page_from_iter(page, offset, len, iter) :
+			    copy_page_to_iter(page, offset, len, iter);
+		done += n;
+		pos += n;
+		if (n != len)
+			return done ? done : -EFAULT;
+		if (fatal_signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return done;
+}
+
+static ssize_t region_rw(struct tally_handle *handle, struct iov_iter *iter,
+			 u64 pos, bool write, long timeout)
+{
+	ssize_t ret;
+	int err;
+
+	if (write && !handle->object && handle->view->access != TALLY_ACCESS_RW)
+		return -EACCES;
+	err = tally_handle_enter(handle, timeout);
+	if (err)
+		return err;
+	if (!handle->object)
+		return region_remote(handle, iter, pos, 0, write, timeout);
+	ret = region_local(handle, iter, pos, write);
+	tally_handle_leave(handle);
+	return ret;
+}
+
+/**
+ * tally_region_rw - copy between a region and an iterator
+ * @handle: the region
+ * @iter: user, kvec or bvec iterator; advanced by the result
+ * @pos: offset in the region
+ * @write: into the region
+ * @timeout: jiffies
+ *
+ * A kernel buffer is in use until this returns, a user's is pinned until the
+ * last operation on it has completed.
+ *
+ * Context: process; sleeps, killable.
+ * Return: bytes of the contiguous acknowledged prefix, or an errno if there
+ * are none. 0: reading at or behind the end, or nothing asked for. -ENOSPC:
+ * writing there; -EREMOTEIO: unknown.
+ */
+ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
+			u64 pos, bool write, long timeout)
+{
+	size_t count = iov_iter_count(iter), cut = 0;
+	ssize_t ret;
+
+	if (!count)
+		return 0;
+	if (pos >= handle->size)
+		return write ? -ENOSPC : 0;
+	if (count > handle->size - pos) {
+		cut = count - (handle->size - pos);
+		iov_iter_truncate(iter, handle->size - pos);
+	}
+	ret = region_rw(handle, iter, pos, write, timeout);
+	iov_iter_reexpand(iter, iov_iter_count(iter) + cut);
+	return ret;
+}
+
+/* A Read behind the Writes of one lane: when it is back, they are there. */
+static int region_sync_lane(struct tally_handle *handle, u32 lane, u8 *byte,
+			    long timeout)
+{
+	struct kvec vec = { .iov_base = byte, .iov_len = 1 };
+	struct iov_iter iter;
+	ssize_t ret;
+	int err;
+
+	err = tally_handle_enter(handle, timeout);
+	if (err)
+		return err;
+	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, 1);
+	ret = region_remote(handle, &iter, 0, lane, false, timeout);
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * tally_region_sync - let the home's CPU see every completed write of ours
+ * @handle: the region
+ * @timeout: jiffies, for each lane that was written on
+ *
+ * Context: process; sleeps, killable.
+ * Return: 0 or an errno; after an errno the next call tries the same lanes.
+ */
+int tally_region_sync(struct tally_handle *handle, long timeout)
+{
+	struct tally_region_client *client = handle->region;
+	u32 lane;
+	int err = 0;
+	u8 *byte;
+
+	if (handle->object || !READ_ONCE(client->dirty))
+		return 0;
+	byte = kmalloc(sizeof(*byte), GFP_KERNEL);
+	if (!byte)
+		return -ENOMEM;
+	for (lane = 0; lane < TALLY_LANES_MAX && !err; lane++) {
+		if (!test_and_clear_bit(lane, &client->dirty))
+			continue;
+		err = region_sync_lane(handle, lane, byte, timeout);
+		if (err)
+			set_bit(lane, &client->dirty);
+	}
+	kfree(byte);
+	return err;
+}

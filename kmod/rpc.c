@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/bitmap.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "node.h"
+#include "rpc.h"
+
+/**
+ * struct rpc_call - one request of ours
+ * @ref: caller and slot table
+ * @done: completed when @status is set
+ * @status: outcome
+ * @link: generation of the link it was last sent on
+ * @type: message type
+ * @slot: its slot
+ * @seq: its number in the slot
+ * @len: length of @body
+ * @body: kept to be sent again after a resume
+ * @reply_len: length of @reply
+ * @reply: what came
+ */
+struct rpc_call {
+	struct kref ref;
+	struct completion done;
+	int status;
+	u32 link;
+	u16 type;
+	u16 slot;
+	u32 seq;
+	u32 len;
+	u8 body[TALLY_BODY_MAX];
+	u32 reply_len;
+	u8 reply[TALLY_REPLY_MAX];
+};
+
+/**
+ * struct tally_rpc_client - our slots at the peer
+ * @lock: protects all
+ * @used: slots taken
+ * @call: what is in them
+ * @seq: last number used in each
+ * @free: woken when a slot becomes free or the session changes
+ */
+struct tally_rpc_client {
+	spinlock_t lock;	/* all below */
+	DECLARE_BITMAP(used, TALLY_RPC_SLOTS);
+	struct rpc_call *call[TALLY_RPC_SLOTS];
+	u32 seq[TALLY_RPC_SLOTS];
+	wait_queue_head_t free;
+};
+
+enum sreq_state {
+	SREQ_IDLE,
+	SREQ_BUSY,
+	SREQ_DONE,
+};
+
+/**
+ * struct tally_rpc_server - the peer's slots at us
+ * @lock: protects states and replies; held while a reply is sent, so that
+ *	the replay of a request and its end cannot pass each other
+ * @req: one for each slot
+ */
+struct tally_rpc_server {
+	struct mutex lock;	/* states and replies */
+	struct tally_sreq req[TALLY_RPC_SLOTS];
+};
+
+static void rpc_call_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct rpc_call, ref));
+}
+
+static void rpc_call_put(struct rpc_call *call)
+{
+	kref_put(&call->ref, rpc_call_free);
+}
+
+/**
+ * tally_rpc_create - make both sides' slots of a new session
+ * @s: the session
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_rpc_create(struct tally_session *s)
+{
+	u32 i;
+
+	s->client = kzalloc(sizeof(*s->client), GFP_KERNEL);
+	s->server = kvzalloc(sizeof(*s->server), GFP_KERNEL);
+	if (!s->client || !s->server) {
+		tally_rpc_destroy(s);
+		return -ENOMEM;
+	}
+	spin_lock_init(&s->client->lock);
+	init_waitqueue_head(&s->client->free);
+	mutex_init(&s->server->lock);
+	for (i = 0; i < TALLY_RPC_SLOTS; i++) {
+		s->server->req[i].session = s;
+		s->server->req[i].slot = i;
+	}
+	return 0;
+}
+
+/**
+ * tally_rpc_destroy - free both; nobody uses the session any more
+ * @s: the session
+ */
+void tally_rpc_destroy(struct tally_session *s)
+{
+	kvfree(s->server);
+	kfree(s->client);
+	s->server = NULL;
+	s->client = NULL;
+}
+
+/* Take a free slot for @call, if there is one. */
+static bool rpc_slot_take(struct tally_rpc_client *c, struct rpc_call *call)
+{
+	unsigned long slot;
+	bool taken = false;
+
+	spin_lock(&c->lock);
+	slot = find_first_zero_bit(c->used, TALLY_RPC_SLOTS);
+	if (slot < TALLY_RPC_SLOTS) {
+		__set_bit(slot, c->used);
+		c->call[slot] = call;
+		call->slot = slot;
+		call->seq = ++c->seq[slot];
+		kref_get(&call->ref);
+		taken = true;
+	}
+	spin_unlock(&c->lock);
+	return taken;
+}
+
+/*
+ * Empty the slot if @call is still in it. A number that was never sent is
+ * given back: the peer expects numbers without gaps.
+ */
+static bool rpc_slot_clear(struct tally_rpc_client *c, struct rpc_call *call,
+			   bool unsent)
+{
+	bool mine;
+
+	spin_lock(&c->lock);
+	mine = c->call[call->slot] == call;
+	if (mine) {
+		c->call[call->slot] = NULL;
+		__clear_bit(call->slot, c->used);
+		if (unsent)
+			c->seq[call->slot]--;
+	}
+	spin_unlock(&c->lock);
+	if (mine) {
+		wake_up(&c->free);
+		rpc_call_put(call);
+	}
+	return mine;
+}
+
+static int rpc_slot_wait(struct tally_session *s, struct rpc_call *call,
+			 long *timeout)
+{
+	struct tally_rpc_client *c = s->client;
+	bool taken = false;
+	long left;
+
+	left = wait_event_killable_timeout(c->free,
+					   !tally_session_is_live(s) ||
+					   (taken = rpc_slot_take(c, call)),
+					   *timeout);
+	if (taken) {
+		*timeout = max(left, 1L);
+		return 0;
+	}
+	if (left == 0)
+		return -ETIMEDOUT;
+	return left < 0 ? -EINTR : -ENOTCONN;
+}
+
+static int rpc_transmit(struct tally_session *s, struct rpc_call *call,
+			struct tally_conn *ctrl)
+{
+	struct tally_msg_head head = {
+		.type = call->type,
+		.req = call->slot,
+		.slot = s->my_slot,
+		.seq = call->seq,
+		.session = s->id,
+	};
+
+	return tally_msg_send(ctrl, &head, call->body, call->len, NULL, 0);
+}
+
+/* The control conn of the present link, referenced, and its generation. */
+static struct tally_conn *rpc_ctrl(struct tally_session *s, u32 *link)
+{
+	struct tally_conn *ctrl = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (s->state == TALLY_SESSION_LIVE && s->ctrl)
+		ctrl = tally_conn_get(s->ctrl);
+	*link = s->generation;
+	spin_unlock_irqrestore(&s->lock, flags);
+	return ctrl;
+}
+
+/*
+ * First transmission. A resume may have sent the request on a newer link in
+ * the meantime: then it is on its way, whatever became of our own try.
+ */
+static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
+{
+	struct tally_conn *ctrl;
+	bool superseded;
+	int err = -ENOTCONN;
+	u32 link;
+
+	ctrl = rpc_ctrl(s, &link);
+	if (!ctrl) {
+		rpc_slot_clear(s->client, call, true);
+		return -ENOTCONN;
+	}
+	spin_lock(&s->client->lock);
+	superseded = call->link > link;
+	if (!superseded)
+		call->link = link;
+	spin_unlock(&s->client->lock);
+	if (superseded) {
+		tally_conn_put(ctrl);
+		return 0;
+	}
+	err = rpc_transmit(s, call, ctrl);
+	if (err == -ENOMEM)
+		tally_conn_fail(ctrl, err);
+	tally_conn_put(ctrl);
+	if (err) {
+		spin_lock(&s->client->lock);
+		superseded = call->link != link;
+		spin_unlock(&s->client->lock);
+		if (!superseded && rpc_slot_clear(s->client, call, true))
+			return err;
+	}
+	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SENT);
+	return 0;
+}
+
+static int rpc_wait(struct tally_session *s, struct rpc_call *call,
+		    void *reply, u32 *reply_len, long timeout)
+{
+	long left;
+
+	left = wait_for_completion_killable_timeout(&call->done, timeout);
+	if (left <= 0) {
+		/* It stays in its slot until the reply or the end. */
+		tally_stat_inc(&s->node->stats, TALLY_STAT_UNKNOWN);
+		return -EREMOTEIO;
+	}
+	if (reply && reply_len) {
+		*reply_len = min(*reply_len, call->reply_len);
+		memcpy(reply, call->reply, *reply_len);
+	}
+	if (call->status == -EREMOTEIO)
+		tally_stat_inc(&s->node->stats, TALLY_STAT_UNKNOWN);
+	return call->status;
+}
+
+/**
+ * tally_session_call - send a request and wait for its reply
+ * @s: session, referenced by the caller
+ * @type: enum tally_msg_type, 32 to 63
+ * @body: body of the request, copied
+ * @len: its length
+ * @reply: gets the body of the reply, may be NULL
+ * @reply_len: in: size of @reply; out: bytes stored
+ * @timeout: jiffies
+ *
+ * Context: process; sleeps, killable.
+ * Return: 0; the home's errno; -ENOTCONN, -ETIMEDOUT, -EINTR: not sent;
+ * -ENOMEM; -EREMOTEIO: sent, the outcome is unknown.
+ */
+int tally_session_call(struct tally_session *s, u16 type, const void *body,
+		       u32 len, void *reply, u32 *reply_len, long timeout)
+{
+	struct rpc_call *call;
+	int err;
+
+	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
+		return -EMSGSIZE;
+	call = kmalloc(sizeof(*call), GFP_KERNEL);
+	if (!call)
+		return -ENOMEM;
+	kref_init(&call->ref);
+	init_completion(&call->done);
+	call->status = 0;
+	call->link = 0;
+	call->type = type;
+	call->len = len;
+	call->reply_len = 0;
+	memcpy(call->body, body, len);
+
+	err = rpc_slot_wait(s, call, &timeout);
+	if (!err)
+		err = rpc_first_send(s, call);
+	if (!err)
+		err = rpc_wait(s, call, reply, reply_len, timeout);
+	else if (reply_len)
+		*reply_len = 0;
+	rpc_call_put(call);
+	return err;
+}
+
+/* Take @call's place on the new link, unless it is done meanwhile. */
+static struct rpc_call *rpc_resend_claim(struct tally_rpc_client *c, u32 slot,
+					 u32 link)
+{
+	struct rpc_call *call;
+
+	spin_lock(&c->lock);
+	call = c->call[slot];
+	if (call && call->link && call->link < link) {
+		call->link = link;
+		kref_get(&call->ref);
+	} else {
+		call = NULL;
+	}
+	spin_unlock(&c->lock);
+	return call;
+}
+
+/**
+ * tally_rpc_resend - send open requests again on a new link
+ * @s: session, LIVE again
+ *
+ * Only what had been given to an older link: a request that never was is
+ * about to be sent by its own caller.
+ */
+void tally_rpc_resend(struct tally_session *s)
+{
+	struct tally_conn *ctrl;
+	struct rpc_call *call;
+	u32 link, i;
+	int err = 0;
+
+	ctrl = rpc_ctrl(s, &link);
+	if (!ctrl)
+		return;
+	for (i = 0; !err && i < TALLY_RPC_SLOTS; i++) {
+		call = rpc_resend_claim(s->client, i, link);
+		if (!call)
+			continue;
+		err = rpc_transmit(s, call, ctrl);
+		if (err)
+			tally_conn_fail(ctrl, err);
+		rpc_call_put(call);
+	}
+	tally_conn_put(ctrl);
+	wake_up_all(&s->client->free);
+}
+
+/**
+ * tally_rpc_link_down - let go who waits for a free slot
+ * @s: session, no longer LIVE
+ */
+void tally_rpc_link_down(struct tally_session *s)
+{
+	wake_up_all(&s->client->free);
+}
+
+static void rpc_finish(struct tally_rpc_client *c, struct rpc_call *call,
+		       int status)
+{
+	call->status = status;
+	complete_all(&call->done);
+	rpc_slot_clear(c, call, false);
+}
+
+/**
+ * tally_rpc_abort - end every open request
+ * @s: session, OVER
+ */
+void tally_rpc_abort(struct tally_session *s)
+{
+	struct tally_rpc_client *c = s->client;
+	struct rpc_call *call;
+	u32 i;
+
+	for (i = 0; i < TALLY_RPC_SLOTS; i++) {
+		spin_lock(&c->lock);
+		call = c->call[i];
+		if (call)
+			kref_get(&call->ref);
+		spin_unlock(&c->lock);
+		if (!call)
+			continue;
+		rpc_finish(c, call, -EREMOTEIO);
+		rpc_call_put(call);
+	}
+	wake_up_all(&c->free);
+}
+
+/**
+ * tally_rpc_receive_reply - a REPLY came
+ * @s: session
+ * @hdr: its header
+ * @body: its body
+ * @len: length of the body
+ *
+ * Return: 0; -EPROTO when it answers nothing we asked.
+ */
+int tally_rpc_receive_reply(struct tally_session *s,
+			    const struct tally_hdr *hdr, const void *body,
+			    u32 len)
+{
+	const struct tally_msg_reply *rep = body;
+	struct tally_rpc_client *c = s->client;
+	u32 slot = be16_to_cpu(hdr->req);
+	struct rpc_call *call;
+	u32 status;
+
+	if (slot >= TALLY_RPC_SLOTS || len < sizeof(*rep) || rep->reserved)
+		return -EPROTO;
+	spin_lock(&c->lock);
+	call = c->call[slot];
+	if (call && call->seq == be32_to_cpu(hdr->seq))
+		kref_get(&call->ref);
+	else
+		call = NULL;
+	spin_unlock(&c->lock);
+	status = be32_to_cpu(rep->status);
+	if (!call || status >= MAX_ERRNO) {
+		if (call)
+			rpc_call_put(call);
+		return -EPROTO;
+	}
+	call->reply_len = len - sizeof(*rep);
+	memcpy(call->reply, rep + 1, call->reply_len);
+	rpc_finish(c, call, -(int)status);
+	rpc_call_put(call);
+	return 0;
+}
+
+/* Under server->lock. What cannot be sent now is asked for after a resume. */
+static void rpc_send_reply(struct tally_sreq *req)
+{
+	struct tally_session *s = req->session;
+	struct tally_msg_head head = {
+		.type = TALLY_MSG_REPLY,
+		.req = req->slot,
+		.slot = s->my_slot,
+		.seq = req->seq,
+		.session = s->id,
+	};
+	struct tally_conn *ctrl;
+	u32 link;
+	int err;
+
+	ctrl = rpc_ctrl(s, &link);
+	if (!ctrl)
+		return;
+	err = tally_msg_send(ctrl, &head, req->reply, req->reply_len, NULL, 0);
+	if (err)
+		tally_conn_fail(ctrl, err);
+	tally_conn_put(ctrl);
+}
+
+/**
+ * tally_sreq_reply - answer a request, exactly once
+ * @req: the request; not to be touched after it
+ * @status: 0 or a negative errno
+ * @body: body of the answer, copied; may be NULL
+ * @len: its length, at most TALLY_REPLY_MAX
+ *
+ * Context: process; sleeps.
+ */
+void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
+		      u32 len)
+{
+	struct tally_msg_reply *rep = (void *)req->reply;
+	struct tally_session *s = req->session;
+
+	if (WARN_ON_ONCE(len > TALLY_REPLY_MAX))
+		len = 0;
+	mutex_lock(&s->server->lock);
+	rep->status = cpu_to_be32(-status);
+	rep->reserved = 0;
+	if (len)
+		memcpy(rep + 1, body, len);
+	req->reply_len = sizeof(*rep) + len;
+	req->state = SREQ_DONE;
+	rpc_send_reply(req);
+	mutex_unlock(&s->server->lock);
+	tally_session_put(s);
+}
+
+/**
+ * tally_rpc_receive_request - a request came
+ * @s: session
+ * @hdr: its header
+ * @body: its body
+ * @len: length of the body
+ *
+ * Return: 0; -EPROTO when slot or number are not what may come now.
+ */
+int tally_rpc_receive_request(struct tally_session *s,
+			      const struct tally_hdr *hdr, const void *body,
+			      u32 len)
+{
+	u32 slot = be16_to_cpu(hdr->req), seq = be32_to_cpu(hdr->seq);
+	struct tally_rpc_server *server = s->server;
+	struct tally_sreq *req;
+	bool fresh, replay;
+
+	if (slot >= TALLY_RPC_SLOTS)
+		return -EPROTO;
+	req = &server->req[slot];
+	mutex_lock(&server->lock);
+	replay = req->state != SREQ_IDLE && seq == req->seq;
+	fresh = req->state != SREQ_BUSY && seq == req->seq + 1;
+	if (fresh) {
+		req->state = SREQ_BUSY;
+		req->seq = seq;
+		req->type = be16_to_cpu(hdr->type);
+		req->len = len;
+		memcpy(req->body, body, len);
+	} else if (replay) {
+		tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_REPLAYED);
+		if (req->state == SREQ_DONE)
+			rpc_send_reply(req);
+	}
+	mutex_unlock(&server->lock);
+	if (!fresh)
+		return replay ? 0 : -EPROTO;
+	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SERVED);
+	tally_session_get(s);
+	tally_node_ops()->session.request(s, req);
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints: every post with its completion (they pair up by conn and op),
+ * every control message, every change of state. Only ids and plain values.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM tally
+
+#if !defined(TALLY_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define TALLY_TRACE_H
+
+#include <linux/tracepoint.h>
+
+TRACE_EVENT(tally_op_post,
+	TP_PROTO(u32 qpn, const void *op, u32 type, u64 addr, u32 rkey),
+	TP_ARGS(qpn, op, type, addr, rkey),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(const void *, op)
+		__field(u32, type)
+		__field(u64, addr)
+		__field(u32, rkey)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->op = op;
+		__entry->type = type;
+		__entry->addr = addr;
+		__entry->rkey = rkey;
+	),
+	TP_printk("qpn=%u op=%p type=%u addr=%#llx rkey=%#x",
+		  __entry->qpn, __entry->op, __entry->type, __entry->addr,
+		  __entry->rkey)
+);
+
+TRACE_EVENT(tally_op_done,
+	TP_PROTO(u32 qpn, const void *op, u32 type, int status, u32 wc_status),
+	TP_ARGS(qpn, op, type, status, wc_status),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(const void *, op)
+		__field(u32, type)
+		__field(int, status)
+		__field(u32, wc_status)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->op = op;
+		__entry->type = type;
+		__entry->status = status;
+		__entry->wc_status = wc_status;
+	),
+	TP_printk("qpn=%u op=%p type=%u status=%d wc_status=%u",
+		  __entry->qpn, __entry->op, __entry->type, __entry->status,
+		  __entry->wc_status)
+);
+
+DECLARE_EVENT_CLASS(tally_msg_class,
+	TP_PROTO(u32 qpn, u16 type, u32 len, u16 req, u32 seq),
+	TP_ARGS(qpn, type, len, req, seq),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u16, type)
+		__field(u32, len)
+		__field(u16, req)
+		__field(u32, seq)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->type = type;
+		__entry->len = len;
+		__entry->req = req;
+		__entry->seq = seq;
+	),
+	TP_printk("qpn=%u type=%u len=%u req=%u seq=%u",
+		  __entry->qpn, __entry->type, __entry->len, __entry->req,
+		  __entry->seq)
+);
+
+DEFINE_EVENT(tally_msg_class, tally_msg_send,
+	TP_PROTO(u32 qpn, u16 type, u32 len, u16 req, u32 seq),
+	TP_ARGS(qpn, type, len, req, seq)
+);
+
+DEFINE_EVENT(tally_msg_class, tally_msg_recv,
+	TP_PROTO(u32 qpn, u16 type, u32 len, u16 req, u32 seq),
+	TP_ARGS(qpn, type, len, req, seq)
+);
+
+TRACE_EVENT(tally_conn_state,
+	TP_PROTO(const void *conn, u32 from, u32 to, int err),
+	TP_ARGS(conn, from, to, err),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(u32, from)
+		__field(u32, to)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->err = err;
+	),
+	TP_printk("conn=%p from=%u to=%u err=%d", __entry->conn,
+		  __entry->from, __entry->to, __entry->err)
+);
+
+TRACE_EVENT(tally_session_state,
+	TP_PROTO(u64 session, u32 from, u32 to, int err),
+	TP_ARGS(session, from, to, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, from)
+		__field(u32, to)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx from=%u to=%u err=%d", __entry->session,
+		  __entry->from, __entry->to, __entry->err)
+);
+
+TRACE_EVENT(tally_lock_message,
+	TP_PROTO(bool out, u32 arena, u32 object, u32 type, u64 gen),
+	TP_ARGS(out, arena, object, type, gen),
+	TP_STRUCT__entry(
+		__field(bool, out)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(u32, type)
+		__field(u64, gen)
+	),
+	TP_fast_assign(
+		__entry->out = out;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->type = type;
+		__entry->gen = gen;
+	),
+	TP_printk("%s arena=%u object=%u type=%u gen=%llu",
+		  __entry->out ? "out" : "in", __entry->arena,
+		  __entry->object, __entry->type, __entry->gen)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

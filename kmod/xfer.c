@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every chunk in flight holds a reference to its transfer, so that a caller
+ * who is killed, or whose time is over, can leave: the last completion hands
+ * the transfer to a work item, which unpins the pages. That is bounded,
+ * because every posted operation completes when its QP dies. A caller whose
+ * buffer is kernel memory waits instead: nobody else keeps that memory alive.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include "chunk.h"
+#include "op.h"
+#include "pages.h"
+#include "xfer.h"
+
+struct xfer;
+
+/**
+ * struct xfer_slot - one chunk
+ * @xfer: its transfer, referenced from submission to completion
+ * @op: the operation
+ * @finished: completed by it
+ * @conn: lane it went out on, referenced while the slot is in use
+ * @dev: its device, likewise; outlives the QP
+ * @lkey: key for local memory in the lane's PD
+ * @pages: local memory
+ * @sge: the same as the device sees it
+ */
+struct xfer_slot {
+	struct xfer *xfer;
+	struct tally_op op;
+	struct completion finished;
+	struct tally_conn *conn;
+	struct tally_dev *dev;
+	u32 lkey;
+	struct tally_pages pages;
+	struct ib_sge sge[TALLY_PAGES_MAX];
+};
+
+/**
+ * struct xfer - one transfer
+ * @ref: the caller, and each chunk in flight
+ * @args: copied from the caller
+ * @iter: the caller's iterator; only used by the caller
+ * @deadline: in jiffies, unless args.timeout is MAX_SCHEDULE_TIMEOUT
+ * @left: bytes not yet put into a chunk
+ * @done: length of the acknowledged prefix
+ * @err: why no more chunks are sent, 0 while they are
+ * @broken: a chunk failed: the prefix ends there, and its error is the result
+ * @touched: some chunk reached the target, or may have
+ * @head: number of chunks submitted
+ * @tail: number of chunks looked at again
+ * @abandoned: the caller left chunks in flight to @cleanup
+ * @cleanup: gives back what an abandoned transfer holds
+ * @slots: entries of @slot
+ * @slot: the chunks, used in a ring
+ */
+struct xfer {
+	struct kref ref;
+	struct tally_xfer_args args;
+	struct iov_iter *iter;
+	unsigned long deadline;
+	u64 left;
+	u64 done;
+	int err;
+	bool broken;
+	bool touched;
+	u32 head;
+	u32 tail;
+	bool abandoned;
+	struct work_struct cleanup;
+	u32 slots;
+	struct xfer_slot slot[] __counted_by(slots);
+};
+
+static struct workqueue_struct *xfer_wq;
+
+static enum dma_data_direction xfer_dir(const struct xfer *x)
+{
+	return x->args.write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+}
+
+static long xfer_time_left(const struct xfer *x)
+{
+	if (x->args.timeout == MAX_SCHEDULE_TIMEOUT)
+		return MAX_SCHEDULE_TIMEOUT;
+	return max_t(long, 0, x->deadline - jiffies);
+}
+
+static void xfer_unmap(struct xfer_slot *slot, u32 n)
+{
+	struct ib_device *ibdev = slot->dev->ibdev;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		ib_dma_unmap_page(ibdev, slot->sge[i].addr,
+				  slot->sge[i].length, xfer_dir(slot->xfer));
+}
+
+static int xfer_map(struct xfer_slot *slot)
+{
+	struct ib_device *ibdev = slot->dev->ibdev;
+	const struct bio_vec *vec = slot->pages.vec;
+	u32 i;
+
+	for (i = 0; i < slot->pages.n; i++, vec++) {
+		slot->sge[i].addr = ib_dma_map_page(ibdev, vec->bv_page,
+						    vec->bv_offset, vec->bv_len,
+						    xfer_dir(slot->xfer));
+		if (ib_dma_mapping_error(ibdev, slot->sge[i].addr)) {
+			xfer_unmap(slot, i);
+			return -ENOMEM;
+		}
+		slot->sge[i].length = vec->bv_len;
+		slot->sge[i].lkey = slot->lkey;
+	}
+	return 0;
+}
+
+/* The chunk is not on the wire: unmap, unpin. */
+static void xfer_slot_release(struct xfer_slot *slot)
+{
+	if (!slot->conn)
+		return;
+	xfer_unmap(slot, slot->pages.n);
+	tally_pages_release(&slot->pages, !slot->xfer->args.write);
+	tally_dev_put(slot->dev);
+	tally_conn_put(slot->conn);
+	slot->conn = NULL;
+}
+
+static void xfer_cleanup(struct work_struct *work)
+{
+	struct xfer *x = container_of(work, struct xfer, cleanup);
+	u32 i;
+
+	for (i = 0; i < x->slots; i++)
+		xfer_slot_release(x->slot + i);
+	tally_handle_leave(x->args.handle);
+	tally_handle_put(x->args.handle);
+	kvfree(x);
+}
+
+static void xfer_free(struct kref *ref)
+{
+	struct xfer *x = container_of(ref, struct xfer, ref);
+
+	if (x->abandoned)
+		queue_work(xfer_wq, &x->cleanup);
+	else
+		kvfree(x);
+}
+
+static void xfer_token_put(struct tally_dev *dev)
+{
+	atomic_dec(&dev->bulk);
+	/* Pairs with the barrier between adding to the queue and looking. */
+	smp_mb__after_atomic();
+	wake_up_var(&dev->bulk);
+}
+
+/* Bulk must not fill the queues of a device that also carries leases. */
+static int xfer_token_get(struct xfer *x, struct tally_dev *dev)
+{
+	int err;
+
+	err = wait_var_event_killable(&dev->bulk,
+				      atomic_add_unless(&dev->bulk, 1,
+							TALLY_XFER_DEVICE));
+	if (err)
+		return -EINTR;
+	if (xfer_time_left(x))
+		return 0;
+	xfer_token_put(dev);
+	return -ETIMEDOUT;
+}
+
+static void xfer_op_done(struct tally_op *op)
+{
+	struct xfer_slot *slot = container_of(op, struct xfer_slot, op);
+	struct xfer *x = slot->xfer;
+
+	if (op->status == -EREMOTEIO)
+		tally_handle_doubt(x->args.handle);
+	xfer_token_put(slot->dev);
+	complete(&slot->finished);
+	kref_put(&x->ref, xfer_free);
+}
+
+static void xfer_submit(struct xfer_slot *slot,
+			const struct tally_xfer_key *key, u32 offset)
+{
+	struct xfer *x = slot->xfer;
+	struct tally_op *op = &slot->op;
+
+	memset(op, 0, sizeof(*op));
+	op->type = x->args.write ? TALLY_OP_WRITE : TALLY_OP_READ;
+	op->rkey = key->rkey;
+	op->addr = key->addr + offset;
+	op->sge = slot->sge;
+	op->num_sge = slot->pages.n;
+	op->stats = &x->args.handle->view->node->stats;
+	op->done = xfer_op_done;
+	init_completion(&slot->finished);
+	kref_get(&x->ref);
+	x->head++;
+	tally_op_submit(slot->conn, op);
+}
+
+/* Device and PD are there for certain only while the conn is UP. */
+static bool xfer_hold_dev(struct xfer_slot *slot)
+{
+	struct tally_conn *conn = slot->conn;
+	unsigned long flags;
+	bool up;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	up = conn->state == TALLY_CONN_UP;
+	if (up) {
+		kref_get(&conn->dev->ref);
+		slot->dev = conn->dev;
+		slot->lkey = conn->pd->local_dma_lkey;
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return up;
+}
+
+static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
+{
+	struct tally_xfer_args *args = &slot->xfer->args;
+
+	slot->pages.n = 0;
+	slot->conn = tally_session_lane(args->session,
+					args->handle->hash + lane);
+	if (slot->conn && xfer_hold_dev(slot))
+		return 0;
+	if (slot->conn)
+		tally_conn_put(slot->conn);
+	slot->conn = NULL;
+	return tally_handle_no_conn(args->handle);
+}
+
+/* Fill a slot with the next bytes and map them for its lane's device. */
+static int xfer_fill(struct xfer_slot *slot, u32 len)
+{
+	struct xfer *x = slot->xfer;
+	u32 max;
+	int err;
+
+	max = min_t(u32, TALLY_PAGES_MAX, slot->dev->max_sge);
+	err = tally_pages_fill(&slot->pages, x->iter,
+			       min(len, tally_chunk_room(max, PAGE_SIZE)), max);
+	if (err)
+		return err;
+	x->left -= slot->pages.len;
+	err = xfer_map(slot);
+	if (err) {
+		tally_pages_release(&slot->pages, false);
+		return err;
+	}
+	return xfer_token_get(x, slot->dev);
+}
+
+/* Send the next chunk from a free slot. */
+static int xfer_send(struct xfer *x)
+{
+	struct xfer_slot *slot = x->slot + x->head % x->slots;
+	u32 lane = x->args.lane + x->head % TALLY_LANES_MAX;
+	struct tally_xfer_key key;
+	struct tally_chunk chunk;
+	int err;
+
+	chunk = tally_chunk_next(x->args.pos, x->left, x->args.unit, U32_MAX);
+	err = x->args.key(&x->args, chunk.mr, lane, &key, xfer_time_left(x));
+	if (err)
+		return err;
+	slot->xfer = x;
+	err = xfer_take_lane(slot, lane);
+	if (err)
+		return err;
+	err = xfer_fill(slot, chunk.len);
+	if (err) {
+		xfer_slot_release(slot);
+		return err;
+	}
+	x->args.pos += slot->pages.len;
+	xfer_submit(slot, &key, chunk.offset);
+	return 0;
+}
+
+/* Nobody waits any longer. True: the chunk was not posted and is ours again. */
+static bool xfer_cancel(struct xfer_slot *slot)
+{
+	if (!tally_op_cancel(&slot->op))
+		return false;
+	xfer_token_put(slot->dev);
+	kref_put(&slot->xfer->ref, xfer_free);
+	return true;
+}
+
+/* True: it is on the wire, and its outcome is now counted as unknown. */
+static bool xfer_give_up(struct xfer_slot *slot)
+{
+	struct tally_conn *conn = slot->conn;
+	unsigned long flags;
+	bool posted;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	posted = slot->op.posted;
+	if (posted) {
+		slot->op.counted = true;
+		tally_stat_inc(slot->op.stats, TALLY_STAT_UNKNOWN);
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return posted;
+}
+
+/*
+ * Wait for a chunk. Return: its status, or why it is over without one; then
+ * *@ours tells whether the slot may be released.
+ */
+static int xfer_wait(struct xfer *x, struct xfer_slot *slot, bool *ours)
+{
+	long ret;
+
+	*ours = true;
+	ret = wait_for_completion_killable_timeout(&slot->finished,
+						   xfer_time_left(x));
+	if (ret > 0)
+		return slot->op.status;
+	if (xfer_cancel(slot))
+		return ret ? -EINTR : -ETIMEDOUT;
+	if (slot->pages.pinned && xfer_give_up(slot)) {
+		*ours = false;
+		return -EREMOTEIO;
+	}
+	wait_for_completion(&slot->finished);
+	return slot->op.status;
+}
+
+/* Look at the oldest chunk in flight; the first error ends the transfer. */
+static void xfer_reap(struct xfer *x)
+{
+	struct xfer_slot *slot = x->slot + x->tail++ % x->slots;
+	bool ours;
+	int err;
+
+	err = xfer_wait(x, slot, &ours);
+	if (!err || err == -EREMOTEIO)
+		x->touched = true;
+	if (err && !x->broken) {
+		x->broken = true;
+		x->err = err;
+	}
+	if (!x->broken)
+		x->done += slot->pages.len;
+	if (ours)
+		xfer_slot_release(slot);
+	else
+		x->abandoned = true;
+}
+
+static void xfer_drive(struct xfer *x)
+{
+	while (x->left && !x->err) {
+		if (x->head - x->tail == x->slots)
+			xfer_reap(x);
+		else
+			x->err = xfer_send(x);
+	}
+	while (x->tail != x->head)
+		xfer_reap(x);
+}
+
+static ssize_t xfer_result(const struct xfer *x)
+{
+	if (x->done)
+		return x->done;
+	/* A later chunk of a write may be there although the first is not. */
+	if (x->args.write && x->touched)
+		return -EREMOTEIO;
+	return x->err;
+}
+
+static struct xfer *xfer_create(const struct tally_xfer_args *args,
+				struct iov_iter *iter)
+{
+	size_t left = iov_iter_count(iter);
+	u32 slots = TALLY_XFER_WINDOW;
+	struct xfer *x;
+
+	if (left < PAGE_SIZE)
+		slots = 2;
+	x = kvzalloc(struct_size(x, slot, slots), GFP_KERNEL);
+	if (!x)
+		return NULL;
+	kref_init(&x->ref);
+	INIT_WORK(&x->cleanup, xfer_cleanup);
+	x->slots = slots;
+	x->args = *args;
+	x->iter = iter;
+	x->left = left;
+	x->deadline = jiffies + args->timeout;
+	return x;
+}
+
+/**
+ * tally_xfer_run - move bytes between an iterator and another node
+ * @args: what and where; the handle has been entered
+ * @iter: user, kvec or bvec iterator
+ *
+ * Context: process; sleeps, killable.
+ * Return: bytes of the acknowledged prefix, or an errno if there are none:
+ * -EFAULT, -ENOMEM, -ENOTCONN, -ETIMEDOUT, -EINTR: nothing was sent;
+ * -EACCES: the target refused; -EREMOTEIO: unknown.
+ */
+ssize_t tally_xfer_run(const struct tally_xfer_args *args,
+		       struct iov_iter *iter)
+{
+	struct xfer *x = xfer_create(args, iter);
+	size_t left = iov_iter_count(iter);
+	ssize_t ret;
+
+	if (!x) {
+		tally_handle_leave(args->handle);
+		return -ENOMEM;
+	}
+	xfer_drive(x);
+	ret = xfer_result(x);
+	iov_iter_revert(iter, left - iov_iter_count(iter) - x->done);
+	if (x->abandoned)
+		tally_handle_get(args->handle);
+	else
+		tally_handle_leave(args->handle);
+	kref_put(&x->ref, xfer_free);
+	return ret;
+}
+
+/**
+ * tally_xfer_init - make ready for transfers
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_xfer_init(void)
+{
+	xfer_wq = alloc_workqueue("tally_xfer", WQ_UNBOUND, 0);
+	return xfer_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * tally_xfer_exit - wait for abandoned transfers to be cleaned up
+ *
+ * Every conn is dead by now, so every operation has completed.
+ */
+void tally_xfer_exit(void)
+{
+	destroy_workqueue(xfer_wq);
+}

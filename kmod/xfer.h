@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A transfer: bytes between an iterator and the memory of another node, by
+ * RDMA Read or Write straight from or into the iterator's pages, several
+ * chunks in flight.
+ */
+#ifndef TALLY_XFER_H
+#define TALLY_XFER_H
+
+#include <linux/uio.h>
+#include "view.h"
+
+/* Of one transfer at a time, and of all transfers of a device. */
+#define TALLY_XFER_WINDOW	16
+#define TALLY_XFER_DEVICE	64
+
+/**
+ * struct tally_xfer_key - a memory region of the target
+ * @addr: address of its first byte
+ * @rkey: its key
+ */
+struct tally_xfer_key {
+	u64 addr;
+	u32 rkey;
+};
+
+/**
+ * struct tally_xfer_args - what to transfer
+ * @handle: the object, entered by the caller; the transfer leaves it
+ * @session: session with its home; keys and lanes are this session's
+ * @lane: first lane to use, the next chunks use the ones behind it
+ * @pos: offset in the target
+ * @write: to the target
+ * @unit: bytes each memory region of the target covers
+ * @timeout: jiffies
+ * @key: get the @index-th memory region; called before each chunk that goes
+ *	out on @lane. May sleep up to @left jiffies. 0 or an errno
+ */
+struct tally_xfer_args {
+	struct tally_handle *handle;
+	struct tally_session *session;
+	u32 lane;
+	u64 pos;
+	bool write;
+	u32 unit;
+	long timeout;
+	int (*key)(const struct tally_xfer_args *args, u32 index, u32 lane,
+		   struct tally_xfer_key *key, long left);
+};
+
+/*
+ * Transfer what is left in @iter and advance it by the result. Sleeps,
+ * killable. Calls tally_handle_leave() in any case, when nothing of it is on
+ * the wire any more, which may be after the return. Return: bytes of the
+ * contiguous acknowledged prefix, or an errno if there are none.
+ */
+ssize_t tally_xfer_run(const struct tally_xfer_args *args,
+		       struct iov_iter *iter);
+
+int tally_xfer_init(void);
+/* Waits until no transfer is left. */
+void tally_xfer_exit(void);
+
+#endif

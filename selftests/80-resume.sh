@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: machines
+# Seconds: 600
+#
+# Three machines: links that break for less than the lease and for more, a
+# machine that dies, and one that takes another's name.
+. "$(dirname "$0")/lib.sh"
+need_machines 3
+need_tally
+# Long enough for an emulated machine on a busy host to notice and to come back.
+lease=40000
+# shellcheck disable=SC2016 # for another shell
+tell='echo held $TALLY_TOKEN'
+load=$LIB_DIR/load
+plan 38
+
+# on_each COMMAND...: with "N" in it replaced by the machine's number.
+on_each() {
+	local node
+
+	for node in 1 2 3; do
+		on "$node" "${@//N/$node}" || return
+	done
+}
+
+end_nodes() {
+	local node
+
+	for node in 2 3 1; do
+		[ -e "/out/dead-$node" ] || on "$node" tally node del "n$node"
+	done
+}
+defer end_nodes
+
+# peers NODE: of this machine's node.
+peers() {
+	local other
+
+	for other in 1 2 3; do
+		[ "$other" = "$1" ] || on "$1" tally peer add "n$other" \
+			addr "$(address "$other")" || return
+	done
+}
+
+# peer_field NODE PEER FIELD
+peer_field() {
+	on "$1" tally -j peer show "n$2" | field "$3"
+}
+
+is_live() {
+	[ "$(peer_field "$1" "$2" state)" = live ]
+}
+
+is_not_live() {
+	! is_live "$1" "$2"
+}
+
+stat_of() {
+	on "$1" tally -j stats all | field "$2"
+}
+
+grew() {
+	[ "$(stat_of "$1" "$2")" -gt "$3" ]
+}
+
+# begin NODE NAME COMMAND...: in the background, output in /out/NAME, and its
+# status in /out/NAME.status.
+begin() {
+	local node=$1 name=$2
+
+	shift 2
+	rm -f "/out/$name" "/out/$name.status"
+	on "$node" bash -c "$(printf '%q ' "$@") > /out/$name 2>&1
+		echo \$? > /out/$name.status" &
+}
+
+says() {
+	wait_until "$1" grep -qE -e "$3" "/out/$2"
+}
+
+# hold NODE NAME: the lock, until /out/NAME.go is there.
+hold() {
+	rm -f "/out/$2.go"
+	begin "$1" "$2" tally lock run t/l -- bash -c "echo held \$TALLY_TOKEN
+		trap 'echo stopped; exit 1' TERM
+		until [ -e /out/$2.go ]; do sleep 0.2; done; echo let go"
+	says 30 "$2" held
+}
+
+token_in() {
+	sed -n 's/^held //p' "/out/$1"
+}
+
+# counted NAME COUNTER: what was done is in the counter, what is unknown may be.
+counted() {
+	local value sure unknown
+
+	value=$(tally counter read "$2")
+	read -r _ sure _ unknown _ < <(grep "^done" "/out/$1")
+	echo "value $value, done $sure, unknown $unknown"
+	[ "$value" -ge "$sure" ] && [ "$value" -le $((sure + unknown)) ]
+}
+
+# higher NAME OTHER: its token is higher than the other's.
+higher() {
+	echo "$(token_in "$1") after $(token_in "$2")"
+	[ "$(token_in "$1")" -gt "$(token_in "$2")" ]
+}
+
+check "a node on each machine" on_each tally node add nN lease $lease
+check "all are peers" eval 'peers 1 && peers 2 && peers 3'
+for pair in '1 2' '1 3' '2 3'; do
+	# shellcheck disable=SC2086 # two words
+	check "linked: $pair" wait_until 60 is_live $pair
+done
+check "objects on machine 1" bash -c '
+	tally arena add t mode nic access rw && tally arena add m mode cpu access rw &&
+	tally counter add t/c && tally counter add m/c && tally lock add t/l'
+
+check "another n3, on machine 2" on 2 tally node add n3 port 7480 nomount
+on 2 tally peer add n1 addr "$(address 1)" node n3
+check "is refused, as the name is in use" \
+	wait_until 60 grew 1 name_in_use 0
+check_equal "and hears it" name_in_use "$(on 2 tally -j peer show n1 node n3 |
+	field refusal)"
+on 2 tally peer show n1 node n3 > "$lib_work/refused"
+check "both addresses are in the reason" grep -q \
+	"$(address 3).*$(address 2)" "$lib_work/refused"
+check "the true one is not disturbed" is_live 1 3
+on 2 tally node del n3
+
+# Shorter than the lease.
+session=$(peer_field 1 3 session)
+resumed=$(stat_of 3 session_resumed)
+begin 3 nic "$load" for 60 /dev/tally/t/c
+begin 3 cpu "$load" for 60 /dev/tally/m/c
+check "load on machine 3" eval 'says 30 nic ready && says 30 cpu ready'
+check "and a held lock" hold 3 short
+rig_cut 3
+check "the link breaks" wait_until 30 is_not_live 3 1
+rig_join 3
+check "and comes back" wait_until 60 is_live 3 1
+check_equal "as the same session" "$session" "$(peer_field 1 3 session)"
+check "resumed" grew 3 session_resumed "$resumed"
+check "the load goes on to its end" eval \
+	'says 120 nic "^done" && says 120 cpu "^done"'
+check "nic: nothing is lost or done twice" counted nic t/c
+check "cpu: nothing is lost or done twice" counted cpu m/c
+check "cpu: and nothing is unknown" grep -q 'unknown 0 ' /out/cpu
+check_fails "the lock is held still" 125 'holds it' tally lock run t/l try -- true
+: > /out/short.go
+check "and was all the while" says 30 short 'let go'
+check_equal "as the command's status says" 0 "$(
+	wait_until 20 test -s /out/short.status && cat /out/short.status)"
+
+# Longer than the lease.
+check "a lock is held again" hold 3 long
+begin 2 second tally lock run t/l -- sh -c "$tell"
+begin 3 lost "$load" until /dev/tally/t/c
+check "load" says 30 lost ready
+rig_cut 3
+check "the lease ends: the command of the holder is stopped" \
+	says 90 long stopped
+check "the lock goes to machine 2" says 120 second held
+check "with a higher token" higher second long
+check "operations fail for want of a session" \
+	says 120 lost 'ENOTCONN|ESTALE'
+rig_join 3
+check "a new session comes" wait_until 90 is_live 1 3
+check "which is another" [ "$(peer_field 1 3 session)" != "$session" ]
+check "machine 3 counts again" wait_until 60 on 3 tally counter inc t/c
+check "and locks again" on 3 tally lock run t/l timeout 90000 -- true
+
+# Death.
+check "machine 3 holds the lock" hold 3 dead
+begin 2 heir tally lock run t/l -- sh -c "$tell"
+started=$SECONDS
+rig_kill 3
+check "it dies, and machine 2 gets the lock" says 90 heir held
+check "within the lease and a little" \
+	[ $((SECONDS - started)) -le $((lease / 1000 + 8)) ]
+check "with a higher token" higher heir dead

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Shared by the scripts of the rig; sourced, not run.
+
+# shellcheck disable=SC2034 # used by the scripts that source this file
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/tally
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# usage FILE: print the comment at the head of FILE, without the licence.
+usage() {
+	sed -n '3,/^[^#]/{/^#/!q; s/^# \{0,1\}//; p}' "$1"
+}
+
+# empty_directory DIR: make DIR an empty directory; what stands there must be
+# an earlier run's.
+empty_directory() {
+	if [ -d "$1" ] && [ -n "$(ls -A "$1")" ]; then
+		[ -e "$1/.tally-rig" ] ||
+			die "$1 is not empty and not from an earlier run"
+		rm -rf "$1"
+	fi
+	mkdir -p "$1"
+	: > "$1/.tally-rig"
+}

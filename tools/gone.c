@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include "gone.h"
+#include "nl.h"
+#include "tally.h"
+
+#define STEP_MS 50
+
+static int poll_until(bool (*gone)(const char *node, const char *name),
+		      const char *node, const char *name)
+{
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+
+	for (int i = 0; i < GONE_SECONDS * 1000 / STEP_MS; i++) {
+		if (gone(node, name))
+			return DONE;
+		nanosleep(&step, NULL);
+	}
+	return TIMED_OUT;
+}
+
+static bool node_gone(const char *node, const char *name)
+{
+	struct tnl_request req = { .quiet = ENOENT };
+
+	(void)name;
+	snprintf(req.about, sizeof(req.about), "node del %s", node);
+	if (tnl_begin(&req, TALLY_CMD_NODE_GET, true))
+		return false;
+	tnl_put_node(&req, TALLY_A_NODE_NAME, node);
+	return tnl_talk(&req, TALLY_A_NODE_MAX, NULL) &&
+	       req.error == ENOENT;
+}
+
+static bool arena_gone(const char *node, const char *name)
+{
+	struct tnl_request req = { .quiet = ENOENT };
+
+	snprintf(req.about, sizeof(req.about), "arena del %s", name);
+	if (tnl_begin(&req, TALLY_CMD_ARENA_GET, true))
+		return false;
+	tnl_put_node(&req, TALLY_A_ARENA_NODE, node);
+	nla_put_string(req.msg, TALLY_A_ARENA_NAME, name);
+	if (tnl_talk(&req, TALLY_A_ARENA_MAX, NULL))
+		return req.error == ENOENT;
+	return !req.answers;
+}
+
+/**
+ * gone_node - wait until a node is gone
+ * @node: its name
+ *
+ * Return: DONE or TIMED_OUT.
+ */
+int gone_node(const char *node)
+{
+	return poll_until(node_gone, node, NULL);
+}
+
+/**
+ * gone_arena - wait until an arena is gone
+ * @node: its home, NULL for the node chosen
+ * @arena: its name
+ *
+ * Return: DONE or TIMED_OUT.
+ */
+int gone_arena(const char *node, const char *arena)
+{
+	return poll_until(arena_gone, node, arena);
+}

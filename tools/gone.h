@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Waiting, bounded, until what was deleted is no longer listed. */
+#ifndef TALLY_GONE_H
+#define TALLY_GONE_H
+
+#define GONE_SECONDS 15
+
+int gone_node(const char *node);
+int gone_arena(const char *node, const char *arena);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/tally.h>
+#include "object.h"
+#include "tally.h"
+
+static const struct object_type lock_type = { TALLY_TYPE_LOCK, "lock" };
+
+static int lock_add(int argc, char **argv)
+{
+	return object_add(&lock_type, argc, argv);
+}
+
+static int lock_del(int argc, char **argv)
+{
+	return object_del(&lock_type, argc, argv);
+}
+
+static int lock_show(int argc, char **argv)
+{
+	return object_show(&lock_type, argc, argv);
+}
+
+const struct command lock_commands[] = {
+	{ "add", lock_add,
+	  "ARENA/NAME [ class { external | region } ] [ owner USER ]\n"
+	  "                       [ group GROUP ] [ perm OCTAL ] [ node NODE ]" },
+	{ "del", lock_del, "ARENA/NAME [ node NODE ]" },
+	{ "show", lock_show, "[ ARENA | ARENA/NAME ] [ node NODE ]" },
+	{ "run", lock_run,
+	  "ARENA[@NODE]/NAME [ timeout MS ] [ try ] -- COMMAND [ ARGUMENT ]..." },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "nl.h"
+#include "tally.h"
+
+#define BATCH_WORDS 128
+
+struct options opt = { .mount = TALLY_MOUNT };
+
+static const struct object objects[] = {
+	{ "node", node_commands, NULL, NULL },
+	{ "peer", peer_commands, NULL, NULL },
+	{ "arena", arena_commands, NULL, NULL },
+	{ "counter", counter_commands, NULL, NULL },
+	{ "lock", lock_commands, NULL, NULL },
+	{ "region", region_commands, NULL, NULL },
+	{ "stats", NULL, stats_run, "[ all ] [ node NODE ]" },
+	{ "monitor", NULL, monitor_run, "" },
+	{ "version", NULL, version_run, "" },
+	{ NULL, NULL, NULL, NULL },
+};
+
+void say(const char *fmt, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("tally: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static void help_object(FILE *to, const struct object *object)
+{
+	const struct command *cmd;
+
+	if (!object->commands)
+		fprintf(to, "Usage: tally %s %s\n", object->word,
+			object->usage);
+	for (cmd = object->commands; cmd && cmd->word; cmd++)
+		fprintf(to, "%s tally %s %s %s\n",
+			cmd == object->commands ? "Usage:" : "      ",
+			object->word, cmd->word, cmd->usage);
+}
+
+static void help_all(FILE *to)
+{
+	const struct object *object;
+
+	fputs("Usage: tally [ OPTIONS ] OBJECT { COMMAND | help }\n"
+	      "       tally [ OPTIONS ] -b FILE\n"
+	      "where  OBJECT := {", to);
+	for (object = objects; object->word; object++)
+		fprintf(to, " %s |", object->word);
+	fputs(" help }\n"
+	      "       OPTIONS := { -j (JSON) | -p (pretty JSON) | -n NODE | -m MOUNT |\n"
+	      "                    -b FILE (commands from FILE, - for stdin) | -f (go on after errors) |\n"
+	      "                    -V (version) | -h (help) }\n"
+	      "Exit status: 0 done, 1 failed, 2 usage, 3 unknown outcome, 4 timed out,\n"
+	      "             5 would block\n", to);
+}
+
+static int usage(const struct object *object)
+{
+	if (object)
+		help_object(stderr, object);
+	else
+		help_all(stderr);
+	return USAGE;
+}
+
+static bool is_help(int argc, char **argv)
+{
+	return argc == 1 && !strcmp(argv[0], "help");
+}
+
+static int run_command(const struct object *object, int argc, char **argv)
+{
+	const struct command *cmd = object->commands;
+	int status;
+
+	if (!argc)
+		return usage(object);
+	while (cmd->word && strcmp(cmd->word, argv[0]))
+		cmd++;
+	if (!cmd->word) {
+		say("%s has no command '%s'", object->word, argv[0]);
+		return usage(object);
+	}
+	if (is_help(argc - 1, argv + 1)) {
+		printf("Usage: tally %s %s %s\n", object->word, cmd->word,
+		       cmd->usage);
+		return DONE;
+	}
+	status = cmd->run(argc - 1, argv + 1);
+	if (status == USAGE)
+		fprintf(stderr, "Usage: tally %s %s %s\n", object->word,
+			cmd->word, cmd->usage);
+	return status;
+}
+
+static int run_object(int argc, char **argv)
+{
+	const struct object *object = objects;
+	int status;
+
+	if (is_help(argc, argv)) {
+		help_all(stdout);
+		return DONE;
+	}
+	while (object->word && strcmp(object->word, argv[0]))
+		object++;
+	if (!object->word) {
+		say("there is no object '%s'", argv[0]);
+		return usage(NULL);
+	}
+	if (is_help(argc - 1, argv + 1)) {
+		help_object(stdout, object);
+		return DONE;
+	}
+	if (object->commands)
+		return run_command(object, argc - 1, argv + 1);
+	status = object->run(argc - 1, argv + 1);
+	return status == USAGE ? usage(object) : status;
+}
+
+/* Splits a line in place; quotes keep blanks, # begins a comment. */
+static int split(char *line, char **words)
+{
+	int count = 0;
+	char *to;
+
+	while (count < BATCH_WORDS) {
+		line += strspn(line, " \t\r\n");
+		if (!*line || *line == '#')
+			return count;
+		words[count++] = line;
+		for (to = line; *line && !strchr(" \t\r\n", *line);) {
+			char quote = *line;
+
+			if (quote != '"' && quote != '\'') {
+				*to++ = *line++;
+				continue;
+			}
+			for (line++; *line && *line != quote;)
+				*to++ = *line++;
+			if (!*line)
+				return -1;
+			line++;
+		}
+		if (*line)
+			line++;
+		*to = '\0';
+	}
+	return -1;
+}
+
+static int run_line(char *line, const char *file, unsigned int number)
+{
+	char *words[BATCH_WORDS];
+	int count, status;
+
+	count = split(line, words);
+	if (!count)
+		return DONE;
+	if (count < 0) {
+		say("%s:%u: an open quote, or too many words", file, number);
+		return USAGE;
+	}
+	status = run_object(count, words);
+	if (status)
+		say("%s:%u: failed", file, number);
+	return status;
+}
+
+static int run_batch(const char *file)
+{
+	bool is_stdin = !strcmp(file, "-");
+	FILE *from = is_stdin ? stdin : fopen(file, "re");
+	int status = DONE, first = DONE;
+	unsigned int number = 0;
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!from) {
+		say("%s: %s", file, strerror(errno));
+		return FAILED;
+	}
+	while ((!status || opt.force) && getline(&line, &size, from) >= 0) {
+		status = run_line(line, file, ++number);
+		if (!first)
+			first = status;
+	}
+	free(line);
+	if (!is_stdin)
+		fclose(from);
+	return first;
+}
+
+static int parse_options(int argc, char **argv, const char **batch)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "+jpfVhb:n:m:")) != -1) {
+		switch (c) {
+		case 'j':
+			opt.json = true;
+			break;
+		case 'p':
+			opt.json = true;
+			opt.pretty = true;
+			break;
+		case 'f':
+			opt.force = true;
+			break;
+		case 'b':
+			*batch = optarg;
+			break;
+		case 'n':
+			opt.node = optarg;
+			break;
+		case 'm':
+			opt.mount = optarg;
+			break;
+		case 'V':
+			exit(version_run(0, NULL));
+		case 'h':
+			help_all(stdout);
+			exit(DONE);
+		default:
+			return usage(NULL);
+		}
+	}
+	return DONE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *batch = NULL;
+	int status;
+
+	status = parse_options(argc, argv, &batch);
+	if (status)
+		return status;
+	if (batch && optind == argc)
+		status = run_batch(batch);
+	else if (batch || optind == argc)
+		status = usage(NULL);
+	else
+		status = run_object(argc - optind, argv + optind);
+	tnl_close();
+	if (fflush(stdout) || ferror(stdout)) {
+		say("stdout: %s", strerror(errno));
+		return status ? status : FAILED;
+	}
+	return status;
+}

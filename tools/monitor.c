@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <stdio.h>
+#include <time.h>
+#include "args.h"
+#include "nl.h"
+#include "out.h"
+#include "tally.h"
+
+static void show_time(void)
+{
+	char date[32], text[48];
+	struct timespec now;
+	struct tm tm;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%03ldZ", date,
+		 now.tv_nsec / 1000000);
+	out_str("time", NULL, text);
+}
+
+static void show_event(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	out_begin();
+	show_time();
+	if (!hdr) {
+		out_str("event", NULL, "overrun");
+		out_str("detail", NULL, "events were lost");
+		out_end();
+		return;
+	}
+	out_str("node", NULL, tnl_str(a[TALLY_A_EVENT_NODE]));
+	out_str("event", NULL, tnl_str(a[TALLY_A_EVENT_NAME]));
+	if (a[TALLY_A_EVENT_SUBJECT])
+		out_str("subject", NULL, tnl_str(a[TALLY_A_EVENT_SUBJECT]));
+	if (a[TALLY_A_EVENT_DETAIL])
+		out_str("detail", NULL, tnl_str(a[TALLY_A_EVENT_DETAIL]));
+	out_end();
+}
+
+int monitor_run(int argc, char **argv)
+{
+	if (args_none(argc, argv))
+		return USAGE;
+	return tnl_monitor(TALLY_A_EVENT_MAX, show_event);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The tally file system of a node: mounted with it, unmounted with it. */
+#ifndef TALLY_MOUNT_H
+#define TALLY_MOUNT_H
+
+int mount_node(const char *node);
+void unmount_node(const char *node);
+
+#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/tally.h>
+#include <stdio.h>
+#include <string.h>
+#include "args.h"
+#include "nl.h"
+#include "object.h"
+#include "out.h"
+#include "tally.h"
+
+static const struct tnl_word object_words[TALLY_A_OBJECT_MAX + 1] = {
+	[TALLY_A_OBJECT_NODE] = { "node", true },
+	[TALLY_A_OBJECT_ARENA] = { "arena", true },
+	[TALLY_A_OBJECT_NAME] = { "object", true },
+	[TALLY_A_OBJECT_UID] = { "owner", false },
+	[TALLY_A_OBJECT_GID] = { "group", false },
+	[TALLY_A_OBJECT_PERM] = { "perm", false },
+	[TALLY_A_OBJECT_CLASS] = { "class", false },
+	[TALLY_A_OBJECT_SIZE] = { "size", false },
+	[TALLY_A_OBJECT_INITIAL] = { "initial", false },
+};
+
+struct object_args {
+	const char *node;
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t perm;
+	uint64_t number;	/* of a counter: initial value; of a region: bytes */
+	uint32_t lock_class;
+};
+
+enum { OWNER, GROUP, PERM, NODE, OWN };
+
+static void show_waiters(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	uint64_t count = tnl_num(a[TALLY_A_OBJECT_WAITERS]);
+	struct nlattr *pos;
+
+	out_u64("waiters", "waiters", count, count ? ":" : "");
+	out_begin_array("waiting_nodes", "");
+	for (pos = tnl_next(hdr, NULL, TALLY_A_OBJECT_WAITER); pos;
+	     pos = tnl_next(hdr, pos, TALLY_A_OBJECT_WAITER)) {
+		out_str("", NULL, tnl_str(pos));
+		count--;
+	}
+	out_end_array();
+	if (count)
+		out_u64(NULL, "and", count, " more");
+}
+
+static void show_lock(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	bool held = a[TALLY_A_OBJECT_HOLDER] || a[TALLY_A_OBJECT_HOLDER_SLOT];
+
+	out_str("class", "class",
+		tnl_num(a[TALLY_A_OBJECT_CLASS]) == TALLY_CLASS_REGION ?
+		"region" : "external");
+	out_line();
+	out_str("state", "state", tnl_str(a[TALLY_A_OBJECT_LOCK_STATE]));
+	out_u64("token", "token", tnl_num(a[TALLY_A_OBJECT_TOKEN]), "");
+	if (held) {
+		if (a[TALLY_A_OBJECT_HOLDER])
+			out_str("holder", "holder",
+				tnl_str(a[TALLY_A_OBJECT_HOLDER]));
+		out_u64("holder_slot", "slot",
+			tnl_num(a[TALLY_A_OBJECT_HOLDER_SLOT]), "");
+		out_ms("age_ms", "for", tnl_num(a[TALLY_A_OBJECT_AGE]));
+	}
+	show_waiters(a, hdr);
+}
+
+static void show_object(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	char path[2 * 64 + 1];
+
+	snprintf(path, sizeof(path), "%s/%s", tnl_str(a[TALLY_A_OBJECT_ARENA]),
+		 tnl_str(a[TALLY_A_OBJECT_NAME]));
+	out_begin();
+	out_str("path", NULL, path);
+	out_str("arena", "", tnl_str(a[TALLY_A_OBJECT_ARENA]));
+	out_str("name", "", tnl_str(a[TALLY_A_OBJECT_NAME]));
+	out_u64("id", "", tnl_num(a[TALLY_A_OBJECT_ID]), "");
+	if (a[TALLY_A_OBJECT_VALUE])
+		out_u64("value", "value", tnl_num(a[TALLY_A_OBJECT_VALUE]), "");
+	if (a[TALLY_A_OBJECT_SIZE])
+		out_size("size", "size", tnl_num(a[TALLY_A_OBJECT_SIZE]));
+	out_uid("uid", "owner", tnl_num(a[TALLY_A_OBJECT_UID]));
+	out_gid("gid", "group", tnl_num(a[TALLY_A_OBJECT_GID]));
+	out_perm("perm", "perm", tnl_num(a[TALLY_A_OBJECT_PERM]));
+	out_u64("nodes", "nodes", tnl_num(a[TALLY_A_OBJECT_USERS]), "");
+	if (a[TALLY_A_OBJECT_LOCK_STATE])
+		show_lock(a, hdr);
+	out_end();
+}
+
+static int begin(struct tnl_request *req, uint8_t cmd,
+		 const struct object_type *type, const char *verb,
+		 const struct path *path)
+{
+	req->words = object_words;
+	req->count = TALLY_A_OBJECT_MAX + 1;
+	snprintf(req->about, sizeof(req->about), "%s %s%s%s%s%s", type->word,
+		 verb, path->arena[0] ? " " : "", path->arena,
+		 path->object[0] ? "/" : "", path->object);
+	if (tnl_begin(req, cmd, cmd == TALLY_CMD_OBJECT_GET))
+		return FAILED;
+	if (path->arena[0])
+		nla_put_string(req->msg, TALLY_A_OBJECT_ARENA, path->arena);
+	if (path->object[0])
+		nla_put_string(req->msg, TALLY_A_OBJECT_NAME, path->object);
+	nla_put_u32(req->msg, TALLY_A_OBJECT_TYPE, type->type);
+	return DONE;
+}
+
+/* Of an arena elsewhere, ARENA@NODE, netlink cannot tell or change anything. */
+static int here(const struct object_type *type, const char *verb,
+		const struct path *path)
+{
+	if (!strchr(path->arena, '@'))
+		return DONE;
+	say("%s %s %s/%s: do this at the home of the arena", type->word, verb,
+	    path->arena, path->object);
+	return FAILED;
+}
+
+static void own_arg(const struct object_type *type, struct object_args *val,
+		    struct arg *arg)
+{
+	switch (type->type) {
+	case TALLY_TYPE_COUNTER:
+		*arg = (struct arg){ .key = "initial", .parse = arg_wrap,
+				     .to = &val->number };
+		break;
+	case TALLY_TYPE_LOCK:
+		*arg = (struct arg){ .key = "class", .parse = arg_class,
+				     .to = &val->lock_class };
+		break;
+	default:
+		*arg = (struct arg){ .key = "size", .parse = arg_size,
+				     .to = &val->number, .required = true };
+	}
+}
+
+static int put_own(struct nl_msg *msg, const struct object_type *type,
+		   const struct object_args *val)
+{
+	switch (type->type) {
+	case TALLY_TYPE_COUNTER:
+		return nla_put_u64(msg, TALLY_A_OBJECT_INITIAL, val->number);
+	case TALLY_TYPE_LOCK:
+		return nla_put_u32(msg, TALLY_A_OBJECT_CLASS, val->lock_class);
+	default:
+		return nla_put_u64(msg, TALLY_A_OBJECT_SIZE, val->number);
+	}
+}
+
+/**
+ * object_add - create an object
+ * @type: its type
+ * @argc: number of words
+ * @argv: path and keys
+ *
+ * Return: enum status.
+ */
+int object_add(const struct object_type *type, int argc, char **argv)
+{
+	struct tnl_request req = { .list = false };
+	struct object_args val = { .node = NULL };
+	struct arg args[] = {
+		[OWNER] = { .key = "owner", .parse = arg_user, .to = &val.uid },
+		[GROUP] = { .key = "group", .parse = arg_group, .to = &val.gid },
+		[PERM] = { .key = "perm", .parse = arg_perm, .to = &val.perm },
+		[NODE] = { .key = "node", .parse = arg_name, .to = &val.node },
+		[OWN] = { .key = NULL },
+		{ .key = NULL },
+	};
+	struct path path;
+	int err = 0;
+
+	own_arg(type, &val, &args[OWN]);
+	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
+		return USAGE;
+	if (here(type, "add", &path) ||
+	    begin(&req, TALLY_CMD_OBJECT_ADD, type, "add", &path))
+		return FAILED;
+	tnl_put_node(&req, TALLY_A_OBJECT_NODE, val.node);
+	if (args[OWNER].seen)
+		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_UID, val.uid);
+	if (args[GROUP].seen)
+		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_GID, val.gid);
+	if (args[PERM].seen)
+		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_PERM, val.perm);
+	if (args[OWN].seen)
+		err |= put_own(req.msg, type, &val);
+	if (tnl_ready(&req, err))
+		return FAILED;
+	return tnl_talk(&req, TALLY_A_OBJECT_MAX, opt.json ? show_object : NULL);
+}
+
+/**
+ * object_del - delete an object
+ * @type: its type
+ * @argc: number of words
+ * @argv: path and keys
+ *
+ * Return: enum status.
+ */
+int object_del(const struct object_type *type, int argc, char **argv)
+{
+	struct tnl_request req = { .list = false };
+	const char *node = NULL;
+	struct arg args[] = {
+		{ .key = "node", .parse = arg_name, .to = &node },
+		{ .key = NULL },
+	};
+	struct path path;
+
+	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
+		return USAGE;
+	if (here(type, "del", &path) ||
+	    begin(&req, TALLY_CMD_OBJECT_DEL, type, "del", &path))
+		return FAILED;
+	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+	return tnl_talk(&req, TALLY_A_OBJECT_MAX, NULL);
+}
+
+/* ARENA, ARENA/OBJECT, or nothing. */
+static int take_filter(int *argc, char ***argv, const struct arg *args,
+		       struct path *path)
+{
+	const char *arena;
+	int status;
+
+	path->arena[0] = '\0';
+	path->object[0] = '\0';
+	if (*argc && strchr((*argv)[0], '/'))
+		return args_path(argc, argv, path);
+	status = args_optional_name(argc, argv, args, "arena", &arena);
+	if (!status && arena)
+		snprintf(path->arena, sizeof(path->arena), "%s", arena);
+	return status;
+}
+
+/**
+ * object_show - list objects of a type with their home here
+ * @type: the type
+ * @argc: number of words
+ * @argv: filter and keys
+ *
+ * Return: enum status.
+ */
+int object_show(const struct object_type *type, int argc, char **argv)
+{
+	struct tnl_request req = { .list = true };
+	const char *node = NULL;
+	struct arg args[] = {
+		{ .key = "node", .parse = arg_name, .to = &node },
+		{ .key = NULL },
+	};
+	struct path path;
+
+	if (take_filter(&argc, &argv, args, &path) ||
+	    args_parse(argc, argv, args))
+		return USAGE;
+	if (path.object[0])
+		req.none = "there is no such object of this type here";
+	if (here(type, "show", &path) ||
+	    begin(&req, TALLY_CMD_OBJECT_GET, type, "show", &path))
+		return FAILED;
+	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
+}

@@ -1,0 +1,216 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the tally command does without the module: words, numbers, exit status,
+# JSON, and all of `lock run`, with fakefs.so in the place of the file system.
+# Needs no root. Results in KTAP.
+
+here=$(cd "$(dirname "$0")" && pwd)
+tally=${TALLY:-$here/../tally}
+fake=$here/fakefs.so
+work=$(mktemp -d -t tally-cli-XXXXXX)
+trap 'rm -rf "$work"' EXIT
+number=0
+failed=0
+
+result() {
+	number=$((number + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $number $2"
+	else
+		echo "not ok $number $2"
+		failed=1
+	fi
+}
+
+# expect STATUS PATTERN WHAT ARGUMENT...: status and output of the tool.
+expect() {
+	local want=$1 pattern=$2 what=$3 output status=0
+
+	shift 3
+	output=$("$tally" "$@" 2>&1 < /dev/null) || status=$?
+	if [ $status = "$want" ] && grep -qE -e "$pattern" <<< "$output"; then
+		result 0 "$what"
+	else
+		result 1 "$what"
+		printf '# status %s: %s\n' $status "$output" | head -5
+	fi
+}
+
+# check WHAT COMMAND...
+check() {
+	local what=$1
+
+	shift
+	"$@" > /dev/null 2>&1
+	result $? "$what"
+}
+
+# run STATUS WHAT ARGUMENT...: lock run of $work/m/a/l, output in $work/out.
+run() {
+	local want=$1 what=$2 status=0
+
+	shift 2
+	"${faked[@]}" lock run a/l "$@" > "$work/out" 2>&1 < /dev/null ||
+		status=$?
+	[ $status = "$want" ]
+	result $? "$what"
+	[ $status = "$want" ] || sed 's/^/# /' "$work/out"
+}
+
+wait_for() {
+	local end=$((SECONDS + 10))
+
+	until "$@" > /dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return
+		sleep 0.02
+	done
+}
+
+# shellcheck disable=SC2317 # called by its name
+gone() {
+	! kill -0 "$1" 2> /dev/null
+}
+
+mkdir -p "$work/m/a" "$work/empty"
+: > "$work/m/a/l"
+: > "$work/m/a/c"
+faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
+	"$tally" -m "$work/m")
+
+echo "KTAP version 1"
+echo "1..72"
+
+# Words.
+expect 0 'OBJECT := \{ node' 'help' help
+expect 2 'Usage: tally \[ OPTIONS' 'nothing at all'
+expect 2 "no object 'nod'" 'no abbreviations' nod show
+expect 2 "no command 'sho'" 'no abbreviated commands' node sho
+expect 0 'tally arena set NAME' 'help of an object' arena help
+expect 0 'Usage: tally counter cas' 'help of a command' counter cas help
+expect 2 'tally node del NAME' 'an object without a command' node
+expect 2 "invalid option" 'unknown option' -x node show
+expect 0 'protocol 1' 'version' version
+expect 0 'protocol 1' 'version as an option' -V
+expect 2 "unknown word 'x'" 'too many words' version x
+expect 2 'name of the node is missing' 'missing name' node add
+expect 2 "node '.n': a name is" 'bad name' node add .n
+expect 2 "node '': a name is" 'empty name' node add ''
+expect 2 'a name is' 'name of 64' node add "$(printf %064d 0)"
+expect 2 "'port' needs a value" 'missing value' node add n port
+expect 2 "'port' is there twice" 'key given twice' node add n port 1 port 2
+expect 2 'a port is 1 to 65535' 'port too large' node add n port 65536
+expect 2 'a port is' 'port 0' peer add p addr 1.2.3.4 port 0
+expect 2 'this is no number' 'no number' node add n lease 1s
+expect 2 'this is no number' 'negative number' node add n lease -1
+expect 2 'too large' 'number too large' node add n lease 4294967296
+expect 2 'write on or off' 'no switch' node add n atomics maybe
+expect 2 "'addr' is missing" 'missing key' peer add p
+expect 2 'no IPv4 or IPv6' 'short address' peer add p addr 10.1
+expect 2 'no IPv4 or IPv6' 'host name as address' peer add p addr localhost
+expect 2 'auto, nic or cpu' 'bad mode' arena add a mode gpu
+expect 2 'none, ro or rw' 'bad access' arena set a access w
+expect 2 "'access' is missing" 'peer without access' arena set a peer p
+expect 2 'in octal' 'bad perm' arena add a perm 888
+expect 2 'in octal' 'perm beyond 0777' arena add a perm 1777
+expect 2 'no such user' 'unknown user' arena add a owner no-such-user
+expect 2 'K, M, G or T' 'bad size' region add a/r size 8X
+expect 2 'too large' 'size too large' region add a/r size 17179869184G
+expect 2 'this is nothing' 'size 0' region add a/r size 0
+expect 2 "'size' is missing" 'region without size' region add a/r
+expect 2 'write ARENA/OBJECT' 'path without slash' counter read a
+expect 2 'a name is' 'path that climbs' counter read ../x
+expect 2 'a name is' 'path with two slashes' counter read a/b/c
+expect 2 'a name is' 'node of an arena is checked' counter read a@.n/c
+expect 1 'at the home of the arena' 'adding elsewhere' counter add a@n/c
+expect 2 "unknown word 'unknown'" 'lock run without --' lock run a/l unknown
+expect 2 'COMMAND. is missing' 'lock run without a command' lock run a/l --
+expect 1 'no tally file system' 'nothing mounted' -m "$work/empty" counter inc a/c
+if [ ! -d /sys/module/tally ]; then
+	expect 1 'does not know tally' 'module missing' node show
+else
+	result 0 'module missing # SKIP the module is loaded'
+fi
+
+# Batches.
+printf '# one\n\nversion\n  version "x y"\nversion\n' > "$work/batch"
+expect 2 ':4: failed' 'a batch stops at an error' -b "$work/batch"
+check 'a batch goes on with -f' test "$("$tally" -f -b "$work/batch" \
+	2> /dev/null | wc -l)" = 2
+expect 1 'No such file' 'no batch file' -b "$work/none"
+
+# JSON.
+check 'JSON' python3 -m json.tool <("$tally" -j version)
+check 'pretty JSON' python3 -m json.tool <("$tally" -p version)
+
+# Counters.
+check 'counter inc tells the old value' \
+	test "$("${faked[@]}" counter inc a/c by 5)" = 0
+check 'counter read, JSON' \
+	test "$("${faked[@]}" -j counter read a/c)" = '{"value":5}'
+check 'counter inc by a negative number' \
+	test "$("${faked[@]}" counter inc a/c by -7)$("${faked[@]}" counter read a/c)" = \
+	518446744073709551614
+check 'counter cas' \
+	test "$("${faked[@]}" -j counter cas a/c from -2 to 3)" = \
+	'{"old":18446744073709551614,"swapped":true}'
+"${faked[@]}" counter cas a/c from 9 to 1 > /dev/null 2>&1
+check 'counter cas of another value fails' test $? = 1
+
+# Exit status.
+for pair in EREMOTEIO:121:3 ETIMEDOUT:110:4 EWOULDBLOCK:11:5 EIDRM:43:1; do
+	IFS=: read -r name errno want <<< "$pair"
+	FAKE_ERRNO=$errno "${faked[@]}" counter inc a/c > /dev/null 2>&1
+	check "$name ends with $want" test $? = "$want"
+done
+
+# lock run.
+# shellcheck disable=SC2016 # for the command's shell
+run 7 'status and token' -- sh -c 'echo $TALLY_TOKEN; exit 7'
+check 'the token is exported' grep -qx 1125899906842631 "$work/out"
+# shellcheck disable=SC2016
+run 143 'death by a signal' -- sh -c 'kill -TERM $$'
+run 127 'command not found' -- "$work/none"
+run 126 'command not runnable' -- "$work/batch"
+run 0 'descriptors' -- ls /proc/self/fd
+check 'no descriptor leaks' cmp "$work/out" <(ls /proc/self/fd)
+flock "$work/m/a/l" "${faked[@]}" lock run a/l try -- true > /dev/null 2>&1
+check 'try ends with 125 when it is held' test $? = 125
+flock "$work/m/a/l" "${faked[@]}" lock run a/l timeout 1 -- true > /dev/null 2>&1
+check 'timeout ends with 124' test $? = 124
+
+# Started in the background, a shell would ignore INT; TERM is forwarded.
+"${faked[@]}" lock run a/l -- sh -c "trap 'exit 9' TERM; : > $work/up
+	while :; do sleep 0.1; done" &
+pid=$!
+wait_for test -e "$work/up"
+kill -TERM $pid
+wait $pid
+check 'signals are forwarded' test $? = 9
+
+# Loss: TERM, then KILL.
+rm "$work/up"
+"${faked[@]}" lock run a/l -- sh -c "trap ': > $work/term' TERM; : > $work/up
+	while :; do sleep 0.1; done" > /dev/null 2>&1 &
+pid=$!
+wait_for test -e "$work/up"
+: > "$work/lost"
+wait $pid
+[ $? = 121 ] && [ -e "$work/term" ]
+result $? 'a lost lock ends the command with 121'
+rm "$work/lost" "$work/up"
+
+# Death of the tool: the command is ended before the lock is free.
+"${faked[@]}" lock run a/l -- sh -c "trap '' TERM; echo \$\$ > $work/up
+	while :; do sleep 0.1; done" &
+pid=$!
+disown $pid
+wait_for test -s "$work/up"
+command=$(cat "$work/up")
+kill -KILL $pid
+wait_for gone $pid
+flock -n "$work/m/a/l" true
+[ $? = 1 ] && wait_for gone "$command"
+result $? 'a killed tool keeps the lock until the command is gone'
+check 'and then the lock is free' wait_for flock -n "$work/m/a/l" true
+exit $failed

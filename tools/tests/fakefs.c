@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stands in for the tally file system, so that the tool can be tested without
+ * the module: LD_PRELOAD it, and the directory FAKE_MOUNT is a mount, files in
+ * it are locks (held by flock, so a shared open file holds them too) and
+ * counters. A file FAKE_LOST makes locks lost; FAKE_ERRNO is what every
+ * operation fails with.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/tally.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static int is_lost(void)
+{
+	const char *path = getenv("FAKE_LOST");
+
+	return path && !access(path, F_OK);
+}
+
+/* The word is the file's contents, whatever the file was opened for. */
+static int counter(int fd, struct tally_ioc_counter *ioc)
+{
+	__u64 value = 0, next;
+	char path[64];
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	if (file < 0)
+		return -1;
+	if (pread(file, &value, sizeof(value), 0) < 0)
+		value = 0;
+	ioc->old = value;
+	next = ioc->op == TALLY_COUNTER_ADD ? value + ioc->value :
+	       ioc->op == TALLY_COUNTER_READ ? value :
+	       ioc->op == TALLY_COUNTER_CAS && value != ioc->compare ? value :
+	       ioc->value;
+	if (pwrite(file, &next, sizeof(next), 0) != sizeof(next))
+		return fail(EIO);
+	close(file);
+	return 0;
+}
+
+static int lock(int fd, struct tally_ioc_lock *ioc)
+{
+	int how = LOCK_EX;
+
+	if (ioc->flags & TALLY_LOCK_TRY || ioc->timeout_ms)
+		how |= LOCK_NB;
+	if (flock(fd, how))
+		return fail(ioc->timeout_ms ? ETIMEDOUT : EWOULDBLOCK);
+	ioc->token = (1ULL << 50) + 7;
+	return 0;
+}
+
+static int stat_lock(struct tally_ioc_lockstat *ioc)
+{
+	ioc->held = !is_lost();
+	ioc->lost = is_lost();
+	return 0;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	const char *error = getenv("FAKE_ERRNO");
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (_IOC_TYPE(request) != TALLY_IOC_MAGIC)
+		return syscall(SYS_ioctl, fd, request, arg);
+	if (error)
+		return fail(atoi(error));
+	switch (request) {
+	case TALLY_IOC_COUNTER:
+		return counter(fd, arg);
+	case TALLY_IOC_LOCK:
+		return lock(fd, arg);
+	case TALLY_IOC_LOCKSTAT:
+		return stat_lock(arg);
+	case TALLY_IOC_UNLOCK:
+		return is_lost() ? fail(ESTALE) : flock(fd, LOCK_UN);
+	default:
+		return fail(ENOTTY);
+	}
+}
+
+int statfs(const char *path, struct statfs *buf)
+{
+	const char *mount = getenv("FAKE_MOUNT");
+
+	if (syscall(SYS_statfs, path, buf))
+		return -1;
+	if (mount && !strcmp(path, mount))
+		buf->f_type = TALLY_FS_MAGIC;
+	return 0;
+}
