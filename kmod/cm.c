@@ -25,6 +25,14 @@ static int tally_cm_create_qp(struct tally_conn *conn)
 	return 0;
 }
 
+/* For the steps that have a timeout of their own. */
+static int tally_cm_ms_left(const struct tally_conn *conn)
+{
+	long left = conn->deadline - jiffies;
+
+	return jiffies_to_msecs(max(left, 1L));
+}
+
 /* Before the route is resolved or the QP accepted: it is used there. */
 static int tally_cm_set_timers(struct tally_conn *conn)
 {
@@ -55,7 +63,7 @@ static int tally_cm_addr_resolved(struct tally_conn *conn)
 	if (!err)
 		err = tally_cm_set_timers(conn);
 	if (!err)
-		err = rdma_resolve_route(conn->id, TALLY_CONN_TIMEOUT_MS);
+		err = rdma_resolve_route(conn->id, tally_cm_ms_left(conn));
 	return err;
 }
 
@@ -190,7 +198,7 @@ struct tally_conn *tally_conn_connect(struct net *net,
 	conn->id = id;
 	tally_conn_advance(conn, TALLY_CONN_NEW, TALLY_CONN_CONNECTING);
 	/* This step has a timeout of its own; then the conn's timer runs. */
-	err = rdma_resolve_addr(id, NULL, dst, TALLY_CONN_TIMEOUT_MS);
+	err = rdma_resolve_addr(id, NULL, dst, tally_cm_ms_left(conn));
 	if (err)
 		goto err_destroy_id;
 	return conn;

@@ -12,6 +12,7 @@
 #include "msg.h"
 #include "op.h"
 #include "stats.h"
+#include "trace.h"
 
 /* How long a finishing conn waits for its messages to arrive. */
 #define TALLY_CONN_FINISH	HZ
@@ -25,6 +26,7 @@ static void tally_conn_set_state(struct tally_conn *conn,
 {
 	lockdep_assert_held(&conn->lock);
 	WARN_ON_ONCE(state <= conn->state);
+	trace_tally_conn_state(conn, conn->state, state, conn->err);
 	conn->state = state;
 	if (state == TALLY_CONN_UP) {
 		conn->was_up = true;

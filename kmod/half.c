@@ -97,7 +97,6 @@ static void handshake_up(struct tally_conn *conn)
 {
 	struct tally_handshake *hs = conn->owner;
 
-	tally_stat_inc(conn->stats, TALLY_STAT_CONN_UP);
 	if (hs->incoming)
 		return;
 	hs->conn = tally_conn_get(conn);
@@ -109,7 +108,6 @@ static void handshake_down(struct tally_conn *conn, int err)
 {
 	struct tally_handshake *hs = conn->owner;
 
-	tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
 	tally_half_finish(hs);
 	if (!hs->incoming)
 		tally_peer_failed(hs->peer, err, hs->refusal ?: conn->refusal,

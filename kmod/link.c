@@ -57,7 +57,6 @@ static void session_conn_end(struct tally_session *s, struct tally_conn *conn,
 
 static void session_conn_down(struct tally_conn *conn, int err)
 {
-	tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
 	session_conn_end(conn->owner, conn, err);
 }
 
@@ -133,7 +132,6 @@ static void lane_up(struct tally_conn *conn)
 	bool complete, wanted;
 	unsigned long flags;
 
-	tally_stat_inc(conn->stats, TALLY_STAT_CONN_UP);
 	spin_lock_irqsave(&s->lock, flags);
 	wanted = s->state == TALLY_SESSION_OPENING && !s->lane[lane];
 	if (wanted) {

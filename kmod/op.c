@@ -16,6 +16,7 @@
 #include "dev.h"
 #include "op.h"
 #include "stats.h"
+#include "trace.h"
 
 /* An atomic's result words: one, or two for a chain. */
 #define TALLY_OP_WORDS	2
@@ -138,6 +139,7 @@ static void tally_op_count_done(const struct tally_op *op,
 static void tally_op_finish(struct tally_op *op, struct tally_stats *stats)
 {
 	tally_op_count_done(op, op->stats ?: stats);
+	trace_tally_op_done(op, op->type, op->status);
 	op->done(op);
 }
 
@@ -307,6 +309,7 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		op->slot = find_first_zero_bit(table->slots, TALLY_OP_DEPTH);
 	tally_op_build(conn, op, &wrs);
+	trace_tally_op_post(conn->qp->qp_num, op, op->type, op->addr, op->rkey);
 	err = ib_post_send(conn->qp, &wrs.wr[0].send, &bad);
 	if (err && bad == &wrs.wr[1].send) {
 		/* Half of it is on the wire, and only the end of the QP ends it. */

@@ -34,57 +34,52 @@ TRACE_EVENT(tally_op_post,
 );
 
 TRACE_EVENT(tally_op_done,
-	TP_PROTO(u32 qpn, const void *op, u32 type, int status, u32 wc_status),
-	TP_ARGS(qpn, op, type, status, wc_status),
+	TP_PROTO(const void *op, u32 type, int status),
+	TP_ARGS(op, type, status),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
 		__field(const void *, op)
 		__field(u32, type)
 		__field(int, status)
-		__field(u32, wc_status)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
 		__entry->op = op;
 		__entry->type = type;
 		__entry->status = status;
-		__entry->wc_status = wc_status;
 	),
-	TP_printk("qpn=%u op=%p type=%u status=%d wc_status=%u",
-		  __entry->qpn, __entry->op, __entry->type, __entry->status,
-		  __entry->wc_status)
+	TP_printk("op=%p type=%u status=%d", __entry->op, __entry->type,
+		  __entry->status)
 );
 
 DECLARE_EVENT_CLASS(tally_msg_class,
-	TP_PROTO(u32 qpn, u16 type, u32 len, u16 req, u32 seq),
-	TP_ARGS(qpn, type, len, req, seq),
+	TP_PROTO(const void *conn, u16 type, u32 len, u16 req, u32 seq),
+	TP_ARGS(conn, type, len, req, seq),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
+		__field(const void *, conn)
 		__field(u16, type)
 		__field(u32, len)
 		__field(u16, req)
 		__field(u32, seq)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		__entry->conn = conn;
 		__entry->type = type;
 		__entry->len = len;
 		__entry->req = req;
 		__entry->seq = seq;
 	),
-	TP_printk("qpn=%u type=%u len=%u req=%u seq=%u",
-		  __entry->qpn, __entry->type, __entry->len, __entry->req,
+	TP_printk("conn=%p type=%u len=%u req=%u seq=%u",
+		  __entry->conn, __entry->type, __entry->len, __entry->req,
 		  __entry->seq)
 );
 
 DEFINE_EVENT(tally_msg_class, tally_msg_send,
-	TP_PROTO(u32 qpn, u16 type, u32 len, u16 req, u32 seq),
-	TP_ARGS(qpn, type, len, req, seq)
+	TP_PROTO(const void *conn, u16 type, u32 len, u16 req, u32 seq),
+	TP_ARGS(conn, type, len, req, seq)
 );
 
 DEFINE_EVENT(tally_msg_class, tally_msg_recv,
-	TP_PROTO(u32 qpn, u16 type, u32 len, u16 req, u32 seq),
-	TP_ARGS(qpn, type, len, req, seq)
+	TP_PROTO(const void *conn, u16 type, u32 len, u16 req, u32 seq),
+	TP_ARGS(conn, type, len, req, seq)
 );
 
 TRACE_EVENT(tally_conn_state,

@@ -259,7 +259,7 @@ static const void *receive(struct conn *c, uint16_t type)
 			if (is_closed)
 				break;
 			/* What came before the end is looked at first. */
-			is_closed = next_event(c, 2) != NULL;
+			is_closed = next_event(c, 2);
 			continue;
 		}
 		if (wc.status != IBV_WC_SUCCESS) {
