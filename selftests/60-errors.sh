@@ -8,7 +8,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 46
+plan 45
 
 # everything: all that can be configured, without what changes by itself.
 everything() {
@@ -57,8 +57,6 @@ wrong "a link-local address without interface" 'peer add x: .*interface' \
 wrong "a node that is its own peer" 'peer add a: ' \
 	peer add a addr "$here"
 wrong "more words than a table has" 'arena add u: ' arena add u words 1G
-wrong "a device that is not there" 'arena add u: .*device' \
-	arena add u device nothing0
 wrong "a region above the limit" 'region add t/x: .*limit' \
 	region add t/x size 2M
 wrong "a region without end" 'region add t/x: ' region add t/x size 1000T

@@ -28,8 +28,8 @@ begin_load() {
 	begin locks bash -c "while tally -m $mnt/b lock run t/l -- true; do
 		echo again; done"
 	locks=$begun
-	begun_says count ready && begun_says copy ready &&
-		begun_says locks again
+	begun_says count ready 60 && begun_says copy ready 60 &&
+		begun_says locks again 60
 }
 
 # hold NAME: the lock, at b.

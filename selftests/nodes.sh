@@ -107,9 +107,15 @@ end_nodes() {
 }
 defer end_nodes
 
-# stat_of NODE NAME: a counter or a refusal of "tally stats".
+# stat_of NODE NAME: a refusal, or else a counter, of "tally stats"; "message"
+# is the counter of messages that were malformed, as a refusal has that name too.
 stat_of() {
-	tally -j stats all node "$1" | field "$2"
+	if [ "$2" = message ]; then
+		tally -j stats all node "$1" | sed 's/"refusals".*//' |
+			field malformed
+	else
+		tally -j stats all node "$1" | field "$2"
+	fi
 }
 
 # grew NODE NAME FORMER: is it higher than it was?

@@ -61,9 +61,11 @@ rig_barrier() {
 	done
 }
 
-# rig_ask WORD: ask the host for something, and wait until it is done.
+# rig_ask WORD: ask the host for something, and wait until it is done.  It may
+# answer before a file that is made in place is open.
 rig_ask() {
-	: > "/out/$1"
+	: > "/out/ask-$NODE"
+	mv "/out/ask-$NODE" "/out/$1"
 	wait_gone "/out/$1" 30
 }
 
