@@ -39,6 +39,8 @@ check "a node with objects" bash -c '
 	tally node add a mem 1M nomount && tally arena add t node a &&
 	tally counter add t/c node a && tally lock add t/l node a &&
 	tally region add t/r size 4096 node a'
+# For one lease after the start the lock is in grace.
+wait_until 30 eval 'tally lock show t/l | grep -q "state free"'
 before=$(everything)
 
 wrong "a node that is not there" 'node del x: .*no node' node del x
