@@ -440,7 +440,9 @@ int main(int argc, char **argv)
 		key = NULL;
 		if (argc > 6 && *argv[6])
 			key = argv[6];
-		return case_hello(argv[4], argv[5], argc > 7 ? argv[7] : "");
+		if (argc > 7)
+			return case_hello(argv[4], argv[5], argv[7]);
+		return case_hello(argv[4], argv[5], "");
 	}
 	return 2;
 }
