@@ -6,7 +6,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
 #include "compat.h"
-#include "conn.h"
 #include "credit.h"
 #include "dev.h"
 #include "msg.h"
@@ -94,9 +93,7 @@ static int tally_send_post(struct tally_conn *conn, struct tally_send *send)
 	if (ib_dma_mapping_error(ibdev, send->dma))
 		return -ENOMEM;
 	sge.addr = send->dma;
-	trace_tally_msg_send(conn, be16_to_cpu(hdr->type),
-			     send->len, be16_to_cpu(hdr->req),
-			     be32_to_cpu(hdr->seq));
+	trace_tally_msg_send(conn, hdr);
 	err = ib_post_send(conn->qp, &wr, NULL);
 	if (err) {
 		tally_send_unmap(conn, send);
@@ -286,9 +283,7 @@ static void tally_msgs_deliver(struct work_struct *work)
 
 	while ((recv = tally_msgs_next(msgs))) {
 		hdr = (void *)recv->buf;
-		trace_tally_msg_recv(conn, be16_to_cpu(hdr->type), recv->len,
-				     be16_to_cpu(hdr->req),
-				     be32_to_cpu(hdr->seq));
+		trace_tally_msg_recv(conn, hdr);
 		if (hdr->type != cpu_to_be16(TALLY_MSG_CREDIT) &&
 		    conn->ops->message)
 			conn->ops->message(conn, hdr, hdr + 1,

@@ -10,6 +10,7 @@
 #define TALLY_TRACE_H
 
 #include <linux/tracepoint.h>
+#include "wire.h"
 
 TRACE_EVENT(tally_op_post,
 	TP_PROTO(u32 qpn, const void *op, u32 type, u64 addr, u32 rkey),
@@ -51,8 +52,8 @@ TRACE_EVENT(tally_op_done,
 );
 
 DECLARE_EVENT_CLASS(tally_msg_class,
-	TP_PROTO(const void *conn, u16 type, u32 len, u16 req, u32 seq),
-	TP_ARGS(conn, type, len, req, seq),
+	TP_PROTO(const void *conn, const struct tally_hdr *hdr),
+	TP_ARGS(conn, hdr),
 	TP_STRUCT__entry(
 		__field(const void *, conn)
 		__field(u16, type)
@@ -62,10 +63,10 @@ DECLARE_EVENT_CLASS(tally_msg_class,
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
-		__entry->type = type;
-		__entry->len = len;
-		__entry->req = req;
-		__entry->seq = seq;
+		__entry->type = be16_to_cpu(hdr->type);
+		__entry->len = be32_to_cpu(hdr->len);
+		__entry->req = be16_to_cpu(hdr->req);
+		__entry->seq = be32_to_cpu(hdr->seq);
 	),
 	TP_printk("conn=%p type=%u len=%u req=%u seq=%u",
 		  __entry->conn, __entry->type, __entry->len, __entry->req,
@@ -73,13 +74,13 @@ DECLARE_EVENT_CLASS(tally_msg_class,
 );
 
 DEFINE_EVENT(tally_msg_class, tally_msg_send,
-	TP_PROTO(const void *conn, u16 type, u32 len, u16 req, u32 seq),
-	TP_ARGS(conn, type, len, req, seq)
+	TP_PROTO(const void *conn, const struct tally_hdr *hdr),
+	TP_ARGS(conn, hdr)
 );
 
 DEFINE_EVENT(tally_msg_class, tally_msg_recv,
-	TP_PROTO(const void *conn, u16 type, u32 len, u16 req, u32 seq),
-	TP_ARGS(conn, type, len, req, seq)
+	TP_PROTO(const void *conn, const struct tally_hdr *hdr),
+	TP_ARGS(conn, hdr)
 );
 
 TRACE_EVENT(tally_conn_state,
