@@ -30,7 +30,7 @@ help:
 	@echo 'make unit         unit tests of the pure code, in user space'
 	@echo 'make uml          tests in a user-mode kernel with sanitizers'
 	@echo 'make machines     tests in machines, with two kernels'
-	@echo 'make rig          tests of the machinery that runs the tests'
+	@echo 'make rig        tests of the machinery that runs the tests'
 	@echo 'make clean      remove what was built'
 
 module:
