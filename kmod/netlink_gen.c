@@ -27,7 +27,7 @@ static const struct netlink_range_validation tally_a_arena_words_range = {
 };
 
 /* TALLY_CMD_NODE_ADD - do */
-static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_MEM_LIMIT + 1] = {
+static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_CLEAN + 1] = {
 	[TALLY_A_NODE_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_NODE_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[TALLY_A_NODE_LEASE] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_node_lease_range),
@@ -35,6 +35,7 @@ static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_MEM_LIMIT +
 	[TALLY_A_NODE_KEY] = { .type = NLA_NUL_STRING, .len = 127, },
 	[TALLY_A_NODE_NO_ATOMICS] = { .type = NLA_FLAG, },
 	[TALLY_A_NODE_MEM_LIMIT] = NLA_POLICY_MIN(NLA_U64, 1),
+	[TALLY_A_NODE_CLEAN] = { .type = NLA_FLAG, },
 };
 
 /* TALLY_CMD_NODE_DEL - do */
@@ -150,7 +151,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.cmd		= TALLY_CMD_NODE_ADD,
 		.doit		= tally_nl_node_add_doit,
 		.policy		= tally_node_add_nl_policy,
-		.maxattr	= TALLY_A_NODE_MEM_LIMIT,
+		.maxattr	= TALLY_A_NODE_CLEAN,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -41,6 +41,7 @@ static int put_config(struct sk_buff *skb, const struct tally_node_config *c)
 	       tally_nl_put_text(skb, TALLY_A_NODE_KEY, c->key) ?:
 	       (c->no_atomics ?
 		nla_put_flag(skb, TALLY_A_NODE_NO_ATOMICS) : 0) ?:
+	       (c->clean ? nla_put_flag(skb, TALLY_A_NODE_CLEAN) : 0) ?:
 	       (c->mem_limit ?
 		nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_LIMIT, c->mem_limit,
 				  TALLY_A_NODE_PAD) : 0);
@@ -91,6 +92,7 @@ static int take_config(struct genl_info *info, struct tally_node_config *c)
 	if (attrs[TALLY_A_NODE_MEM_LIMIT])
 		c->mem_limit = nla_get_u64(attrs[TALLY_A_NODE_MEM_LIMIT]);
 	c->no_atomics = nla_get_flag(attrs[TALLY_A_NODE_NO_ATOMICS]);
+	c->clean = nla_get_flag(attrs[TALLY_A_NODE_CLEAN]);
 	if (attrs[TALLY_A_NODE_KEY] && !c->key[0])
 		return tally_nl_fail(info->extack, attrs[TALLY_A_NODE_KEY],
 				     "the description of the key is empty",

@@ -9,7 +9,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 39
+plan 46
 
 threads=3
 times=$(scaled 5 40)
@@ -18,8 +18,9 @@ of() {
 	tally -m "$mnt/$1" "${@:2}"
 }
 
+# state LOCK [HOME]
 state() {
-	tally -j lock show "$1" node a | field state
+	tally -j lock show "$1" node "${2-a}" | field state
 }
 
 is_free() {
@@ -82,6 +83,21 @@ token() {
 	# shellcheck disable=SC2016 # for the command
 	of "$1" lock run "$2" -- sh -c 'echo $TALLY_TOKEN'
 }
+
+# A home that does not know what was held before it started.
+check "a node whose last stop was not clean" \
+	tally node add d port 7478 lease 5000 nomount
+mkdir -p "$mnt/d"
+mount -t tally -o node=d none "$mnt/d"
+check "its locks" bash -c "
+	tally arena add g node d && tally lock add g/l node d &&
+	tally lock add g/in class region node d"
+check_equal "wait for one lease" grace "$(state g/l d)"
+check_fails "during which they are not granted" 125 'holds it|grace' \
+	of d lock run g/l try -- true
+check "but if all they protect is a region" of d lock run g/in try -- true
+check "then they are" of d lock run g/l timeout 20000 -- true
+check "and the node goes" del_node d
 
 check "nodes, c without atomics" eval \
 	"add_node a && add_node b && add_node c atomics off"

@@ -8,7 +8,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 45
+plan 51
 
 # everything: all that can be configured, without what changes by itself.
 everything() {
@@ -36,11 +36,9 @@ is_json() {
 
 wrong "no node at all" 'arena add t: .*no node' arena add t
 check "a node with objects" bash -c '
-	tally node add a mem 1M nomount && tally arena add t node a &&
+	tally node add a mem 1M clean nomount && tally arena add t node a &&
 	tally counter add t/c node a && tally lock add t/l node a &&
 	tally region add t/r size 4096 node a'
-# For one lease after the start the lock is in grace.
-wait_until 30 eval 'tally lock show t/l | grep -q "state free"'
 before=$(everything)
 
 wrong "a node that is not there" 'node del x: .*no node' node del x
@@ -86,6 +84,17 @@ bad "a user that is not there" 'no such user' \
 bad "an abbreviation" 'no command' counter sh
 
 check_equal "all that changed nothing" "$before" "$(everything)"
+
+# Without a limit, the machine's memory is one.
+check "a node that may take all memory" bash -c '
+	tally node add m port 7477 clean nomount && tally arena add m node m'
+wrong "a region larger than memory" 'region add m/x: .*memory' \
+	region add m/x size 64G node m
+wrong "a region larger than any memory" 'region add m/x: ' \
+	region add m/x size 1000T node m
+check_equal "nothing of them stays" 0 "$(tally -j node show m | field mem_used)"
+check "a small one fits" tally region add m/x size 1M node m
+check "and the node goes" tally node del m
 
 for what in node peer arena counter lock region; do
 	check "$what show is JSON" is_json tally -j $what show

@@ -38,7 +38,8 @@ add_node() {
 	local name=$1
 
 	shift
-	tally node add "$name" port "$(port "$name")" lease 20000 nomount "$@" &&
+	tally node add "$name" port "$(port "$name")" lease 20000 clean nomount \
+		"$@" &&
 		mkdir -p "$mnt/$name" &&
 		mount -t tally -o "node=$name" none "$mnt/$name"
 }
@@ -107,15 +108,9 @@ end_nodes() {
 }
 defer end_nodes
 
-# stat_of NODE NAME: a refusal, or else a counter, of "tally stats"; "message"
-# is the counter of messages that were malformed, as a refusal has that name too.
+# stat_of NODE NAME: a counter, or a refusal, of "tally stats".
 stat_of() {
-	if [ "$2" = message ]; then
-		tally -j stats all node "$1" | sed 's/"refusals".*//' |
-			field malformed
-	else
-		tally -j stats all node "$1" | field "$2"
-	fi
+	tally -j stats all node "$1" | field "$2"
 }
 
 # grew NODE NAME FORMER: is it higher than it was?

@@ -31,8 +31,8 @@ peer_live() {
 }
 
 start_nodes() {
-	tally node add home port 7475 lease 20000 mem 16M nomount &&
-		tally node add far port 7476 lease 20000 nomount &&
+	tally node add home port 7475 lease 20000 mem 16M clean nomount &&
+		tally node add far port 7476 lease 20000 clean nomount &&
 		tally peer add far addr "$(address "$NODE")" port 7476 node home &&
 		tally peer add home addr "$(address "$NODE")" port 7475 node far &&
 		wait_until 30 peer_live home && wait_until 30 peer_live far &&

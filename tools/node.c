@@ -18,6 +18,7 @@ static const struct tnl_word node_words[] = {
 	[TALLY_A_NODE_KEY] = { "key", true },
 	[TALLY_A_NODE_NO_ATOMICS] = { "atomics", false },
 	[TALLY_A_NODE_MEM_LIMIT] = { "mem", false },
+	[TALLY_A_NODE_CLEAN] = { "clean", false },
 };
 
 static const struct tnl_word user_words[] = {
@@ -31,6 +32,7 @@ struct node_args {
 	const char *key;
 	bool atomics;
 	uint64_t mem;
+	bool clean;
 	bool nomount;
 };
 
@@ -68,6 +70,7 @@ static void show_node(struct nlattr **a, struct nlmsghdr *hdr)
 	if (a[TALLY_A_NODE_KEY])
 		out_str("key", "key", tnl_str(a[TALLY_A_NODE_KEY]));
 	out_bool("auth", a[TALLY_A_NODE_KEY], "", "auth none");
+	out_bool("clean", a[TALLY_A_NODE_CLEAN], "clean", "");
 	out_line();
 	out_hex("incarnation", "incarnation",
 		tnl_num(a[TALLY_A_NODE_INCARNATION]));
@@ -87,7 +90,7 @@ static int node_put(struct tnl_request *req, const char *name,
 		    const struct arg *args, const struct node_args *val)
 {
 	/* In the order of the table in node_add(). */
-	enum { PORT, LEASE, EPOCH, KEY, ATOMICS, MEM };
+	enum { PORT, LEASE, EPOCH, KEY, ATOMICS, MEM, CLEAN };
 	struct nl_msg *msg = req->msg;
 	int err;
 
@@ -104,6 +107,8 @@ static int node_put(struct tnl_request *req, const char *name,
 		err |= nla_put_flag(msg, TALLY_A_NODE_NO_ATOMICS);
 	if (args[MEM].seen)
 		err |= nla_put_u64(msg, TALLY_A_NODE_MEM_LIMIT, val->mem);
+	if (args[CLEAN].seen)
+		err |= nla_put_flag(msg, TALLY_A_NODE_CLEAN);
 	return tnl_ready(req, err);
 }
 
@@ -119,6 +124,7 @@ static int node_add(int argc, char **argv)
 		{ .key = "key", .parse = arg_word, .to = &val.key },
 		{ .key = "atomics", .parse = arg_onoff, .to = &val.atomics },
 		{ .key = "mem", .parse = arg_size, .to = &val.mem },
+		{ .key = "clean", .to = &val.clean },
 		{ .key = "nomount", .to = &val.nomount },
 		{ .key = NULL },
 	};
@@ -215,7 +221,7 @@ static int node_show(int argc, char **argv)
 const struct command node_commands[] = {
 	{ "add", node_add,
 	  "NAME [ port PORT ] [ lease MS ] [ epoch N ] [ key DESCRIPTION ]\n"
-	  "                       [ atomics { on | off } ] [ mem SIZE ] [ nomount ]" },
+	  "                       [ atomics { on | off } ] [ mem SIZE ] [ clean ] [ nomount ]" },
 	{ "del", node_del, "NAME" },
 	{ "show", node_show, "[ NAME | users [ NAME ] ]" },
 	{ NULL, NULL, NULL },
