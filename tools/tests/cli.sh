@@ -200,6 +200,11 @@ wait $pid
 result $? 'a lost lock ends the command with 121'
 rm "$work/lost" "$work/up"
 
+# On a terminal, the command reads from it, control-C reaches it, and a shell
+# with job control stops and continues it.
+check 'lock run on a terminal' timeout 60 python3 "$here/terminal.py" \
+	"${faked[@]}" lock run a/l --
+
 # Death of the tool: the command is ended before the lock is free.
 "${faked[@]}" lock run a/l -- sh -c "trap '' TERM; echo \$\$ > $work/up
 	while :; do sleep 0.1; done" &
