@@ -107,11 +107,11 @@ knock "connection data that are too short" a rejected malformed request short
 knock "a lane of the live session, without its key" a rejected \
 	stale_session lane "$session"
 knock "a lane of no session" a rejected stale_session lane 0x1234
-knock "garbage instead of HELLO" a closed message raw garbage
-knock "five bytes" a closed message raw short
+knock "garbage instead of HELLO" a closed bad_message raw garbage
+knock "five bytes" a closed bad_message raw short
 knock "an empty HELLO" a refused malformed raw empty
-knock "a length that is a lie" a closed message raw long
-knock "flags" a closed message raw flags
+knock "a length that is a lie" a closed bad_message raw long
+knock "flags" a closed bad_message raw flags
 knock "something else than HELLO" a refused malformed raw type
 knock "silence" a closed timeout raw silent
 knock "a HELLO of another version" a refused version hello x a '' version
