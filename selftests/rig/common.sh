@@ -27,3 +27,19 @@ empty_directory() {
 	mkdir -p "$1"
 	: > "$1/.tally-rig"
 }
+
+# in_group COMMAND...: run it as a process group of its own, which ends when
+# this script is told to.
+in_group() {
+	local pid status=0
+
+	set -m
+	"$@" < /dev/null &
+	pid=$!
+	set +m
+	# shellcheck disable=SC2064 # this pid
+	trap "kill -TERM -- -$pid; wait $pid; exit 143" INT TERM HUP
+	wait "$pid" || status=$?
+	trap - INT TERM HUP
+	return "$status"
+}
