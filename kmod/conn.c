@@ -14,8 +14,6 @@
 #include "stats.h"
 #include "trace.h"
 
-/* How long a finishing conn waits for its messages to arrive. */
-#define TALLY_CONN_FINISH	HZ
 /* Longer than this in our close work is worth a line in the log. */
 #define TALLY_CONN_STUCK	(10 * HZ)
 
@@ -113,42 +111,6 @@ void tally_conn_fail(struct tally_conn *conn, int err)
 
 	spin_lock_irqsave(&conn->lock, flags);
 	tally_conn_fail_locked(conn, err);
-	spin_unlock_irqrestore(&conn->lock, flags);
-}
-
-/**
- * tally_conn_check_finish - fail a finishing conn that has nothing to send
- * @conn: conn
- *
- * Context: any, with conn->lock held.
- */
-void tally_conn_check_finish(struct tally_conn *conn)
-{
-	lockdep_assert_held(&conn->lock);
-	if (conn->finish_err && tally_msgs_idle(conn))
-		tally_conn_fail_locked(conn, conn->finish_err);
-}
-
-/**
- * tally_conn_finish - break a conn after its last message
- * @conn: conn
- * @err: why, a negative errno
- *
- * Context: any.
- */
-void tally_conn_finish(struct tally_conn *conn, int err)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	if (conn->state == TALLY_CONN_UP && conn->msgs) {
-		conn->finish_err = conn->finish_err ?: err;
-		queue_delayed_work(tally_conn_wq, &conn->timer,
-				   TALLY_CONN_FINISH);
-		tally_conn_check_finish(conn);
-	} else {
-		tally_conn_fail_locked(conn, err);
-	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
@@ -321,8 +283,8 @@ static void tally_conn_timer(struct work_struct *work)
 
 	spin_lock_irqsave(&conn->lock, flags);
 	closing = conn->state >= TALLY_CONN_CLOSING;
-	if (conn->state < TALLY_CONN_UP || conn->finish_err)
-		tally_conn_fail_locked(conn, conn->finish_err ?: -ETIMEDOUT);
+	if (conn->state < TALLY_CONN_UP)
+		tally_conn_fail_locked(conn, -ETIMEDOUT);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (!closing)
 		return;

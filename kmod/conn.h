@@ -104,12 +104,11 @@ struct tally_conn_params {
  * @msgs: RECV ring, send queue and credits, msg.c; NULL on a lane
  * @close_work: see above
  * @dead: completed after down()
- * @timer: bounds connecting and finishing; later says who closes for too long
+ * @timer: bounds connecting; later says who closes for too long
  * @deadline: jiffies by which it must be UP
  * @link: in the device's list of conns, under that list's lock
  * @peer: address of the other side, family 0 for a loopback conn
  * @was_up: it has been UP
- * @finish_err: it fails with this when its messages have arrived
  * @sq_drain: mark at the end of the send queue
  * @rq_drain: mark at the end of the receive queue
  * @posts_in_bh: posting is faster with bottom halves off, see compat.h
@@ -145,7 +144,6 @@ struct tally_conn {
 	struct tally_drain sq_drain;
 	struct tally_drain rq_drain;
 	bool was_up;
-	int finish_err;
 	bool posts_in_bh;
 };
 
@@ -172,11 +170,6 @@ struct tally_conn *tally_conn_get(struct tally_conn *conn);
 void tally_conn_put(struct tally_conn *conn);
 /* Any context. The first call wins; down() follows from the close work. */
 void tally_conn_fail(struct tally_conn *conn, int err);
-/*
- * tally_conn_fail() when the messages sent so far have arrived at the peer,
- * 1 s later at the latest. Failing at once takes them back.
- */
-void tally_conn_finish(struct tally_conn *conn, int err);
 /* tally_conn_fail() and wait until it is dead; not from its own upcalls. */
 void tally_conn_close(struct tally_conn *conn, int err);
 bool tally_conn_is_up(struct tally_conn *conn);
@@ -219,8 +212,6 @@ bool tally_conn_advance(struct tally_conn *conn, enum tally_conn_state from,
 bool tally_conn_set_up(struct tally_conn *conn, enum tally_conn_state from);
 /* From a CM handler: fail the conn at its deadline. */
 void tally_conn_start_timer(struct tally_conn *conn);
-/* A message has arrived: is it time to finish? With conn->lock held. */
-void tally_conn_check_finish(struct tally_conn *conn);
 /* tally_conn_fail() with conn->lock held. */
 void tally_conn_fail_locked(struct tally_conn *conn, int err);
 /* Its device with a reference of its own, NULL unless the conn is UP. */

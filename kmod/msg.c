@@ -152,7 +152,6 @@ static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 		msgs->in_sq--;
 	}
 	tally_msgs_pump(conn);
-	tally_conn_check_finish(conn);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	kfree(send);
 }
@@ -389,18 +388,6 @@ u32 tally_msgs_backlog(struct tally_conn *conn)
 		backlog = conn->msgs->backlog;
 	spin_unlock_irqrestore(&conn->lock, flags);
 	return backlog;
-}
-
-/**
- * tally_msgs_idle - has the peer got all that was sent?
- * @conn: control conn, its lock held
- *
- * Return: true when no message is queued or on the wire.
- */
-bool tally_msgs_idle(struct tally_conn *conn)
-{
-	lockdep_assert_held(&conn->lock);
-	return !conn->msgs->backlog && !conn->msgs->in_sq;
 }
 
 /**

@@ -233,6 +233,20 @@ object_alloc(struct tally_arena *arena, const struct tally_object_config *config
 	return object;
 }
 
+static const char *object_create_fault(int err)
+{
+	switch (err) {
+	case -EDQUOT:
+		return "beyond the node's memory limit";
+	case -ENOMEM:
+		return "not enough memory";
+	case -EINTR:
+		return "interrupted";
+	default:
+		return "the size is not possible";
+	}
+}
+
 /**
  * tally_object_add - make an object
  * @arena: where; an arena that has not found its mode yet takes objects, too
@@ -262,8 +276,7 @@ int tally_object_add(struct tally_arena *arena,
 		goto err_free;
 	err = object_create(object);
 	if (err) {
-		*reason = err == -EDQUOT ? "beyond the node's memory limit" :
-					   "the object could not be made";
+		*reason = object_create_fault(err);
 		goto err_dispose;
 	}
 	err = object_link(object, reason);

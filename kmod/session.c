@@ -445,7 +445,11 @@ int tally_session_send(struct tally_session *s, u16 type, const void *body,
 	return tally_session_transmit(s, false, type, body, len, more, more_len);
 }
 
-static void session_renew(struct tally_session *s)
+/**
+ * tally_session_ping - renew the lease now
+ * @s: the session; a dead peer shows itself by a broken link
+ */
+void tally_session_ping(struct tally_session *s)
 {
 	struct tally_msg_renew renew = {
 		.stamp = cpu_to_be64(ktime_get_boottime_ns()),
@@ -454,15 +458,6 @@ static void session_renew(struct tally_session *s)
 
 	tally_session_transmit(s, false, TALLY_MSG_RENEW, &renew, sizeof(renew),
 			       NULL, 0);
-}
-
-/**
- * tally_session_ping - renew the lease now
- * @s: the session; a dead peer shows itself by a broken link
- */
-void tally_session_ping(struct tally_session *s)
-{
-	session_renew(s);
 }
 
 /**
