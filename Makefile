@@ -13,6 +13,8 @@ KDIR ?= /lib/modules/$(strip $(KVER))/build
 endif
 
 KVER := $(strip $(KVER))
+# What other modules build against.
+SRCDIR ?= /usr/src/tally
 RIG := selftests/rig
 
 all: module tools
@@ -22,7 +24,7 @@ help:
 	@echo 'make module     build the module for kernel $(KVER)'
 	@echo '                (KVER=... or KDIR=... for another) in build/'
 	@echo 'make tools      build the command line tool and the library'
-	@echo 'make install    install both'
+	@echo 'make install    install both, and the headers (DESTDIR=..., INSTALL_MOD_PATH=...)'
 	@echo 'make demo       see three machines share a counter, a lock, a region'
 	@echo 'make check      all of the following; this is what has to pass'
 	@echo 'make style        style checks'
@@ -42,6 +44,10 @@ tools:
 install: all
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/build/$(KVER) modules_install
 	$(MAKE) -C tools install
+	install -D -m 644 kmod/include/linux/tally.h \
+		$(DESTDIR)$(SRCDIR)/include/linux/tally.h
+	install -D -m 644 build/$(KVER)/Module.symvers \
+		$(DESTDIR)$(SRCDIR)/$(KVER)/Module.symvers
 
 demo:
 	$(RIG)/deps demo

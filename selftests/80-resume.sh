@@ -14,7 +14,7 @@ need_tally
 lease=40000
 # shellcheck disable=SC2016 # for another shell
 tell='echo held $TALLY_TOKEN'
-plan 38
+plan 46
 
 check "a node on each machine" on_each tally node add nN lease $lease clean
 check "all are peers" eval 'peers 1 && peers 2 && peers 3'
@@ -62,18 +62,31 @@ check "and was all the while" says 30 short 'let go'
 check_equal "as the command's status says" 0 "$(
 	wait_until 20 test -s /out/short.status && cat /out/short.status)"
 
-# Longer than the lease.
+# Longer than the lease. What machine 3 could still aim at is not used anew.
+seq -f 'counter add w/%.0f' 400 > "$lib_work/fill"
+check "an arena with a small table of words" bash -c '
+	tally arena add w words 4K && tally counter add w/x'
+check_fails "which is filled" 1 'word table is full' tally -b "$lib_work/fill"
+begin 3 aims "$load" until /dev/tally/w/x
+check "machine 3 uses a word of it" says 60 aims ready
 check "a lock is held again" hold 3 long
 begin 2 second tally lock run t/l -- sh -c "$tell"
 begin 3 lost "$load" until /dev/tally/t/c
 check "load" says 30 lost ready
 rig_cut 3
+check "its object is deleted" tally counter del w/x
+check_fails "the word is not given away" 1 'word table is full' \
+	tally counter add w/y
 check "the lease ends: the command of the holder is stopped" \
 	says 90 long stopped
 check "the lock goes to machine 2" says 120 second held
 check "with a higher token" higher second long
+check "now the word is" wait_until 20 tally counter add w/y
 check "operations fail for want of a session" \
 	says 120 lost 'ENOTCONN|ESTALE'
+check "also on what was deleted" says 120 aims 'ENOTCONN|ESTALE|EIDRM'
+check_equal "what has the word now was not changed" 0 \
+	"$(tally counter read w/y)"
 rig_join 3
 check "a new session comes" wait_until 90 is_live 1 3
 check "which is another" [ "$(peer_field 1 3 session)" != "$session" ]
