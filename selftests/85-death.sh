@@ -14,7 +14,7 @@ need_tally
 lease=10000
 # What a lock may take that a dead machine held, and some for emulation.
 after=$((lease / 1000 + 20))
-plan 43
+plan 44
 
 # start NODE: a machine that was killed, with the module and its node.
 start() {
@@ -91,6 +91,11 @@ copied() {
 		  "$(head -c 1048576 /dev/tally/t/big | sha256sum | cut -c1-64)" ]
 }
 
+# waits_at NODE LOCK: one node waits for a lock of that machine.
+waits_at() {
+	[ "$(on "$1" tally -j lock show "$2" | field waiters)" = 1 ]
+}
+
 check "nodes" on_each tally node add nN lease $lease clean
 check "1 and 2 are peers of all" eval 'peers 1 && peers 2'
 check "and linked" wait_until 60 is_live 1 2
@@ -161,6 +166,7 @@ begin 2 holder tally lock run h/l -- bash -c "echo held
 	while :; do sleep 0.2; done"
 says 60 holder held
 begin 1 waiter tally lock run h/l -- echo granted
+check "one holds its lock, one waits for it" wait_until 60 waits_at 3 h/l
 check "serving: machine 3 dies" dies 3
 check "who counted there hears it" says 60 counts 'ENOTCONN|ESTALE'
 check "who held a lock there is stopped" says 60 holder stopped
