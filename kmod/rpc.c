@@ -408,6 +408,9 @@ void tally_rpc_abort(struct tally_session *s)
  * @body: its body
  * @len: length of the body
  *
+ * Errnos that mean something to the kernel alone, from ERESTARTSYS on, are no
+ * answers: our callers return what comes.
+ *
  * Return: 0; -EPROTO when it answers nothing we asked.
  */
 int tally_rpc_receive_reply(struct tally_session *s,
@@ -430,7 +433,7 @@ int tally_rpc_receive_reply(struct tally_session *s,
 		call = NULL;
 	spin_unlock(&c->lock);
 	status = be32_to_cpu(rep->status);
-	if (!call || status >= MAX_ERRNO) {
+	if (!call || status >= ERESTARTSYS) {
 		if (call)
 			rpc_call_put(call);
 		return -EPROTO;
