@@ -320,6 +320,9 @@ static int view_attach_session(struct tally_view *view,
 	}
 	if (err == -ENOENT && view->remote_id)
 		err = -EIDRM;
+	/* What was never there cannot go: nobody must look for it again. */
+	if ((err == -EIDRM || err == -ESTALE) && !view->remote_id)
+		err = -ENOENT;
 	if (!err) {
 		mutex_lock(&view->lock);
 		err = view_accept(view, s, &rep);
