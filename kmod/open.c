@@ -2,6 +2,7 @@
 /* How a handle becomes an object: OPEN, the first time and again. */
 #include <linux/jhash.h>
 #include <linux/user_namespace.h>
+#include "chunk.h"
 #include "lock.h"
 #include "region.h"
 #include "view.h"
@@ -46,6 +47,16 @@ static void handle_fill(struct tally_handle *handle,
 				    facts->word, 0);
 }
 
+static bool handle_is(const struct tally_handle *handle,
+		      const struct handle_facts *facts)
+{
+	return handle->id == facts->id &&
+	       handle->generation == facts->generation &&
+	       handle->word == facts->word && handle->size == facts->size &&
+	       handle->type == facts->type &&
+	       handle->lock_class == facts->lock_class;
+}
+
 /*
  * The first time it becomes that object, later it must still be that one.
  * Only the opener does this, so nothing else changes the handle meanwhile;
@@ -63,8 +74,7 @@ static int handle_become(struct tally_handle *handle,
 	handle->gid = facts->gid;
 	handle->perm = facts->perm;
 	if (handle->made)
-		return handle->id == facts->id &&
-		       handle->generation == facts->generation ? 0 : -EIDRM;
+		return handle_is(handle, facts) ? 0 : -EIDRM;
 	handle_fill(handle, facts);
 	err = handle_make(handle);
 	if (err)
@@ -157,6 +167,17 @@ static int handle_open_local(struct tally_handle *handle,
 	return err;
 }
 
+/* We divide by it, and keep a key for each of its parts. */
+static bool reply_layout_valid(const struct tally_rep_open *rep)
+{
+	u32 mrs = be32_to_cpu(rep->mrs), unit = be32_to_cpu(rep->mr_bytes);
+	u64 size = be64_to_cpu(rep->size);
+
+	return size && size <= TALLY_REGION_MAX && unit >= PAGE_SIZE &&
+	       mrs <= TALLY_REGION_PAGES_MAX &&
+	       mrs == tally_chunk_mrs(size, unit);
+}
+
 static bool reply_valid(const struct tally_view *view,
 			const struct tally_rep_open *rep, u32 len)
 {
@@ -174,12 +195,8 @@ static bool reply_valid(const struct tally_view *view,
 	if (!IS_ALIGNED(word, TALLY_ENTRY_SIZE) ||
 	    word > view->words - TALLY_ENTRY_SIZE)
 		return false;
-	if (region != !!rep->size || be64_to_cpu(rep->size) > TALLY_REGION_MAX)
-		return false;
-	if (!region && (rep->mrs || rep->mr_bytes))
-		return false;
-	if ((u64)be32_to_cpu(rep->mrs) * be32_to_cpu(rep->mr_bytes) <
-	    be64_to_cpu(rep->size) && rep->mrs)
+	if (region ? !reply_layout_valid(rep) :
+		     rep->size || rep->mrs || rep->mr_bytes)
 		return false;
 	if (be32_to_cpu(rep->perm) & ~0777)
 		return false;

@@ -36,7 +36,7 @@ struct tally_region_client {
  * tally_region_client_create - make the client side of a region's handle
  * @handle: the handle, as OPEN answered
  *
- * Return: 0, -ENOMEM, or -EPROTO when the home's answer makes no sense.
+ * Return: 0 or -ENOMEM.
  */
 int tally_region_client_create(struct tally_handle *handle)
 {
@@ -44,10 +44,6 @@ int tally_region_client_create(struct tally_handle *handle)
 
 	if (handle->object)
 		return 0;
-	if (!handle->size || handle->size > TALLY_REGION_MAX ||
-	    handle->mr_bytes < PAGE_SIZE ||
-	    handle->mrs != tally_chunk_mrs(handle->size, handle->mr_bytes))
-		return -EPROTO;
 	client = kzalloc(sizeof(*client), GFP_KERNEL);
 	if (!client)
 		return -ENOMEM;
@@ -100,7 +96,7 @@ static int region_keys_prepare(struct tally_handle *handle, u64 session)
 	client->session = session;
 	client->mrs = READ_ONCE(handle->mrs);
 	client->keys = kvcalloc(client->mrs, sizeof(*client->keys),
-				GFP_KERNEL | __GFP_NOWARN);
+				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	return client->keys ? 0 : -ENOMEM;
 }
 
