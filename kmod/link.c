@@ -190,8 +190,9 @@ static int session_active(struct tally_session *s, u16 type, const void *body,
 {
 	const struct tally_msg_active *active = body;
 	bool initiator = type == TALLY_MSG_ACTIVE_ACK;
+	u16 slot = be16_to_cpu(active->slot);
+	bool complete, first;
 	unsigned long flags;
-	bool complete;
 
 	if (len != sizeof(*active) || initiator != s->initiator ||
 	    memchr_inv(active->reserved, 0, sizeof(active->reserved)))
@@ -200,11 +201,18 @@ static int session_active(struct tally_session *s, u16 type, const void *body,
 		session_go_live(s);
 		return 0;
 	}
+	if (slot <= TALLY_SLOT_HOME || slot > TALLY_SLOT_MAX)
+		return -EPROTO;
+	/* Our words at the peer have this number in them: once for a link. */
 	spin_lock_irqsave(&s->lock, flags);
-	s->my_slot = be16_to_cpu(active->slot);
+	first = !s->active;
+	if (first)
+		s->my_slot = slot;
 	s->active = true;
 	complete = s->lanes_up == s->lanes;
 	spin_unlock_irqrestore(&s->lock, flags);
+	if (!first)
+		return -EPROTO;
 	if (complete)
 		session_answer_active(s);
 	return 0;
