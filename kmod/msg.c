@@ -12,6 +12,12 @@
 #include "stats.h"
 #include "trace.h"
 
+/*
+ * Messages that may wait for the peer. One that keeps to the protocol has 4096
+ * objects open at most, and about each there are less than four things to say.
+ */
+#define TALLY_MSG_BACKLOG 16384
+
 /* One RECV buffer. */
 struct tally_recv {
 	struct ib_cqe cqe;
@@ -321,6 +327,18 @@ static struct tally_send *tally_send_make(const struct tally_msg_head *head,
 	return send;
 }
 
+/* Not for a peer that asks and never takes the answers. Lock held. */
+static bool tally_msgs_has_room(struct tally_conn *conn)
+{
+	if (conn->state != TALLY_CONN_UP || !conn->msgs)
+		return false;
+	if (conn->msgs->backlog < TALLY_MSG_BACKLOG)
+		return true;
+	tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
+	tally_conn_fail_locked(conn, -ENOBUFS);
+	return false;
+}
+
 static int tally_msgs_enqueue(struct tally_conn *conn, struct tally_send *send)
 {
 	unsigned long flags;
@@ -329,7 +347,7 @@ static int tally_msgs_enqueue(struct tally_conn *conn, struct tally_send *send)
 
 	begun = tally_compat_post_begin(conn->posts_in_bh);
 	spin_lock_irqsave(&conn->lock, flags);
-	if (conn->state == TALLY_CONN_UP && conn->msgs) {
+	if (tally_msgs_has_room(conn)) {
 		list_add_tail(&send->list, &conn->msgs->queue);
 		conn->msgs->backlog++;
 		tally_msgs_pump(conn);
@@ -370,24 +388,6 @@ int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 	if (err)
 		kfree(send);
 	return err;
-}
-
-/**
- * tally_msgs_backlog - messages that wait for credits
- * @conn: conn
- *
- * Return: their number, 0 when the conn is not UP.
- */
-u32 tally_msgs_backlog(struct tally_conn *conn)
-{
-	unsigned long flags;
-	u32 backlog = 0;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	if (conn->state == TALLY_CONN_UP && conn->msgs)
-		backlog = conn->msgs->backlog;
-	spin_unlock_irqrestore(&conn->lock, flags);
-	return backlog;
 }
 
 /**

@@ -55,7 +55,5 @@ struct tally_msg_head {
  */
 int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 		   const void *body, u32 len, const void *more, u32 more_len);
-/* Messages queued for want of credits. */
-u32 tally_msgs_backlog(struct tally_conn *conn);
 
 #endif
