@@ -4,6 +4,7 @@
  * object is to be forgotten, and our answers to that.
  */
 #include <linux/slab.h>
+#include "attach.h"
 #include "peer.h"
 #include "view.h"
 
@@ -115,12 +116,16 @@ static int early_add(struct tally_view *view, u32 id, u32 generation)
 	lockdep_assert_held(&view->lock);
 	if (tally_view_early(view, id, generation))
 		return 0;
+	/* More than a home can have given us. */
+	if (view->early_count == TALLY_OPENS_MAX)
+		return -EPROTO;
 	early = kzalloc(sizeof(*early), GFP_KERNEL);
 	if (!early)
 		return -ENOMEM;
 	early->id = id;
 	early->generation = generation;
 	list_add_tail(&early->list, &view->early);
+	view->early_count++;
 	return 0;
 }
 
@@ -140,6 +145,7 @@ void tally_view_settle(struct tally_view *view)
 		list_del(&early->list);
 		kfree(early);
 	}
+	view->early_count = 0;
 }
 
 /* The view of that arena that has this session, referenced, or NULL. */

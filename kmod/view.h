@@ -57,6 +57,7 @@ enum tally_reach {
  * @attaching: somebody attaches just now
  * @opening: handles being opened just now
  * @early: FORGET that came while something was being opened, struct view_early
+ * @early_count: how many
  * @error: 0, or why it cannot be used (negative errno); -ENOTCONN until it is
  *	attached (again), anything else for good
  */
@@ -87,6 +88,7 @@ struct tally_view {
 	bool attaching;
 	u32 opening;
 	struct list_head early;
+	u32 early_count;
 	int error;
 };
 
