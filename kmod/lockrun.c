@@ -147,9 +147,11 @@ static void lock_post(struct tally_lock_client *c, u8 action)
 
 static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 {
-	if (WARN_ON_ONCE(c->out_tail - c->out_head == TALLY_LOCK_OUTBOX))
-		return;
-	c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = *msg;
+	/* So far ahead gets only who is answered before it has asked. */
+	if (c->out_tail - c->out_head == TALLY_LOCK_OUTBOX)
+		c->violation = true;
+	else
+		c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = *msg;
 	lock_queue_send(c);
 }
 
