@@ -75,7 +75,7 @@ static void handle_release(struct kref *ref)
 	struct tally_handle *handle = container_of(ref, struct tally_handle,
 						   ref);
 
-	queue_work(handle->view->node->wq, &handle->release_work);
+	queue_work(handle->view->node->wait_wq, &handle->release_work);
 }
 
 /**

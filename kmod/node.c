@@ -33,6 +33,8 @@ static void node_free(struct work_struct *work)
 	struct tally_node *node = container_of(work, struct tally_node,
 					       free_work);
 
+	if (node->wait_wq)
+		destroy_workqueue(node->wait_wq);
 	if (node->wq)
 		destroy_workqueue(node->wq);
 	node_ops->node_free(node);
@@ -239,7 +241,9 @@ static int node_start(struct tally_node *node, const char **reason)
 	}
 	node->wq = alloc_workqueue("tally-%s", WQ_UNBOUND | WQ_HIGHPRI |
 				   WQ_MEM_RECLAIM, 0, node->config.name);
-	if (!node->wq)
+	node->wait_wq = alloc_workqueue("tally-%s-wait", WQ_UNBOUND |
+					WQ_MEM_RECLAIM, 0, node->config.name);
+	if (!node->wq || !node->wait_wq)
 		return -ENOMEM;
 	err = node_ops->node_start(node);
 	if (err)

@@ -86,6 +86,8 @@ struct tally_user {
  * @auth: cluster key and HMAC
  * @stats: counters
  * @wq: everything of this node that may sleep; unbound
+ * @wait_wq: what waits for the answer of a peer, which may never come: no
+ *	number of these may keep @wq from renewing a lease
  * @listener: accepts
  * @lock: protects peers, users, half, slots, state; process context, may be
  *	held while sleeping for memory, never while waiting for the network
@@ -113,6 +115,7 @@ struct tally_node {
 	struct tally_auth auth;
 	struct tally_stats stats;
 	struct workqueue_struct *wq;
+	struct workqueue_struct *wait_wq;
 	struct tally_listener *listener;
 	struct mutex lock;	/* see above */
 	enum tally_node_state state;
