@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: one
+# Seconds: 600
+#
+# A peer that proved who it is, has a live session, and then does what no peer
+# should: the node refuses, counts it, goes on, and has lost nothing.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+need_tally
+need_rdma
+hostile=$LIB_DIR/hostile
+[ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
+plan 27
+
+# attack_node NODE CASE [ARGUMENT]...: until live.
+attack_node() {
+	begin hostile "$hostile" "$here" "$(port "$1")" evil "$@"
+	attacker=$begun
+	begun_says hostile live 30 && wait_until 30 is_live "$1" evil
+}
+
+attack() {
+	attack_node a "$@"
+}
+
+# That session has to be over before another such peer may come.
+retreat() {
+	kill "$attacker"
+	wait "$attacker" 2> /dev/null
+	wait_until 60 not_live
+}
+
+not_live() {
+	! is_live a evil
+}
+
+# The session ended, and not because the peer wanted that.
+thrown_out() {
+	begun_says hostile '^closed' "${1:-60}"
+}
+
+came_back() {
+	[ "$(grep -c '^live' "$lib_work/hostile")" -gt 1 ]
+}
+
+# While the old session ends it is only "not connected".
+region_is_refused() {
+	read_region 2>&1 | grep -q 'Protocol error'
+}
+
+# read_region: its beginning, in a file that stays open as number 5.
+read_region() {
+	bounded 20 dd bs=4096 count=1 of=/dev/null <&5
+}
+
+# use: what a peer may use, from time to time when there is no session.
+use() {
+	local file
+
+	while [ -d "/proc/$1" ]; do
+		for file in e/c e/l e/r t/c t/r; do
+			timeout 2 dd if="$mnt/a/$file" of=/dev/null bs=4096
+		done
+		timeout 2 dd if=/dev/zero of="$mnt/a/e/r" bs=4096 count=16
+		for file in e t; do
+			tally -m "$mnt/a" counter inc $file/c timeout 500
+			tally -m "$mnt/a" lock run $file/l timeout 500 -- true
+		done
+		ls -l "$mnt/a" "$mnt/a/e"
+		tally -j lock show
+		tally lock del t/l && tally lock add t/l perm 666
+	done > /dev/null 2>&1
+}
+
+check "a node with objects" eval 'add_node a && tally arena add t access rw &&
+	tally counter add t/c && tally lock add t/l &&
+	tally region add t/r size 64K'
+check "and a peer" tally peer add evil addr "$here" port 7999 node a
+
+check "it is a good home" attack home
+check "of counters" tally -m "$mnt/a" counter inc e/c
+check "of locks" tally -m "$mnt/a" lock run e/l -- true
+check "of regions" dd if=/dev/zero of="$mnt/a/e/r" bs=4096 count=16
+retreat
+
+# EIOCBQUEUED: nobody but the kernel has it.
+before=$(stat_of a bad_message)
+check "it answers with an errno that is none" attack status 529
+check_fails "that is no answer" 1 'not connected|Unknown error|I/O error|Remote' \
+	bounded 20 dd if="$mnt/a/e/r" of=/dev/null bs=4096 count=1
+check "and counted" wait_until 20 grew a bad_message "$before"
+retreat
+
+before=$(stat_of a bad_message)
+check "its region changes while it is open" attack layout
+exec 5< "$mnt/a/e/r"
+read_region > /dev/null 2>&1
+check "it is a peer again" eval 'wait_until 60 came_back &&
+	wait_until 30 is_live a evil'
+check "a region of no parts is not read" wait_until 30 region_is_refused
+check "and that is counted" wait_until 20 grew a bad_message "$before"
+exec 5<&-
+retreat
+
+for slot in 0 4096 3; do
+	check "it has node slot $slot, or another than a moment ago" eval \
+		"attack slot $slot && thrown_out"
+	retreat
+done
+
+# Not by the end of the lease, which its silence brings, too.
+# shellcheck disable=SC2016 # for eval
+check "another node, with a long lease" eval '
+	tally node add b port "$(port b)" lease 600000 clean nomount &&
+	tally peer add evil addr "$here" port 7999 node b'
+check "it asks and takes no answer" eval 'attack_node b flood &&
+	thrown_out 200'
+check "and that is counted" wait_until 10 grew b quota_refused 0
+retreat
+check "that node is not held up" del_node b
+
+check "it deletes without end what is being opened" attack early
+begin opening bounded 100 cat "$mnt/a/e/c"
+check "and is thrown out" thrown_out 90
+retreat
+
+begin fuzz "$hostile" "$here" "$(port a)" evil a fuzz "${SEED:-1}" \
+	"$(scaled 40 60)"
+use "$begun"
+check "it says all it can think of" begun_says fuzz '^sessions'
+diag < "$lib_work/fuzz"
+check "counters are none the worse" tally -m "$mnt/a" counter inc t/c
+check "nor locks" tally -m "$mnt/a" lock run t/l timeout 45000 -- true
+check "it is forgotten" tally peer del evil node a
+check "nothing is kept for it" del_node a

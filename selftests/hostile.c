@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile ADDRESS PORT FROM TO CASE [ARGUMENT...]: a peer that is what it says
+ * until its session is live, and then is not what it should be.  It has an
+ * arena "e" with a counter "c", a lock "l" and a region "r" for those who ask,
+ * and uses arena "t" of the node with objects of the same names.  Cases:
+ *
+ *	home		answers everything as it should, until it is killed
+ *	status N	answers what is asked about a region with that errno
+ *	layout		as "home" until a region's keys are asked for; comes
+ *			back with a region that is made of nothing
+ *	slot N		calls itself live again, with that node slot
+ *	flood		asks for renewals for ever and never says that it took
+ *			an answer
+ *	early		deletes what it never had while an OPEN waits
+ *	fuzz SEED SECONDS
+ *			all messages with all bodies, good ones and bad ones
+ *
+ * "live" says that the session is, "closed" with a number of messages sent
+ * that it ended; all but fuzz come back then.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "intruder.h"
+
+static const char *how, *argument = "0";
+
+static uint32_t wire(uint32_t n)
+{
+	return htobe32(one_in(100) ? odd() : n);
+}
+
+static uint32_t answer_status(bool region)
+{
+	if (region && !strcmp(how, "status"))
+		return htobe32(atoi(argument));
+	return one_in(40) ? htobe32(rnd(5) ? rnd(140) : odd()) : 0;
+}
+
+static uint32_t answer_attach(struct link *l, const struct message *m,
+			      void *reply)
+{
+	struct rep_attach *rep = reply;
+	bool direct = !one_in(3);
+
+	if (m->body[0] != 'e') {
+		rep->status = htobe32(ENOENT);
+		return 8;
+	}
+	*rep = (struct rep_attach) {
+		.status = answer_status(false), .arena = wire(1),
+		.words = wire(65536), .mode = direct || rnd(2) ? 1 : 2,
+		.path = direct ? 1 : 2, .access = one_in(9) ? 1 : 2,
+		.perm = wire(0777),
+	};
+	if (direct) {
+		rep->rkey = wire(l->table->rkey);
+		rep->addr = htobe64((uintptr_t)table);
+	}
+	return sizeof(*rep);
+}
+
+static uint32_t answer_open(const struct message *m, void *reply)
+{
+	static const char names[] = "clr";
+	const char *at = memchr(names, m->body[8], 3);
+	int type = at ? at - names + 1 : 0;
+	bool region = type == TYPE_REGION;
+	struct rep_open *rep = reply;
+
+	*rep = (struct rep_open) {
+		.status = at ? answer_status(false) : htobe32(ENOENT),
+		.object = wire(type), .generation = wire(1),
+		.word = wire(type * 16), .perm = wire(0666), .type = type,
+	};
+	if (region) {
+		rep->size = htobe64(one_in(20) ? odd() : 65536);
+		rep->mr_bytes = wire(32768);
+		rep->mrs = wire(2);
+	}
+	if (region && !strcmp(how, "layout") && sessions > 1) {
+		rep->mr_bytes = 0;
+		rep->mrs = 0;
+	}
+	return at ? sizeof(*rep) : 8;
+}
+
+static uint32_t answer_list(const struct message *m, void *reply)
+{
+	struct rep_list *rep = reply;
+	bool arenas = !memcmp(m->body, "\0\0\0\0", 4);
+	uint32_t i, n = arenas ? 1 : 3;
+
+	memset(rep, 0, sizeof(*rep));
+	rep->status = answer_status(false);
+	if (!memcmp(m->body + 4, "\0\0\0\0", 4))
+		rep->count = wire(n);
+	else
+		n = 0;
+	for (i = 0; i < n; i++) {
+		rep->entry[i].id = wire(i + 1);
+		rep->entry[i].type = arenas ? 0 : i + 1;
+		rep->entry[i].name[0] = arenas ? 'e' : "clr"[i];
+		if (one_in(30))
+			scramble(rep->entry[i].name, 64);
+	}
+	if (one_in(9))
+		rep->next = rep->entry[n ? n - 1 : 0].id;
+	return 16 + n * sizeof(rep->entry[0]);
+}
+
+static uint32_t answer_map(struct link *l, const struct message *m, void *reply)
+{
+	struct rep_map *rep = reply;
+	uint32_t first, i;
+
+	memcpy(&first, m->body + sizeof(struct object), 4);
+	first = be32toh(first) & 1;
+	*rep = (struct rep_map) {
+		.status = answer_status(true), .count = wire(2 - first),
+		.mr_bytes = wire(32768),
+	};
+	for (i = 0; i < 2 - first; i++) {
+		rep->mr[i].addr = htobe64((uintptr_t)table + 65536 +
+					  (first + i) * 32768);
+		rep->mr[i].rkey = wire(l->table->rkey);
+	}
+	if (!strcmp(how, "layout") && sessions == 1)
+		l->closed = true;
+	return 16 + (2 - first) * sizeof(rep->mr[0]);
+}
+
+static void answer(struct link *l, const struct message *m)
+{
+	uint8_t reply[BODY] = {};
+	uint32_t len = 8, zero = 0;
+
+	switch (be16toh(m->header.type)) {
+	case ATTACH:
+		len = answer_attach(l, m, reply);
+		break;
+	case OPEN:
+		if (!strcmp(how, "early"))
+			return;
+		len = answer_open(m, reply);
+		break;
+	case LIST:
+		len = answer_list(m, reply);
+		break;
+	case REGION_MAP:
+		len = answer_map(l, m, reply);
+		break;
+	case COUNTER:
+		len = 16;
+		break;
+	}
+	if (memcmp(reply, &zero, 4))
+		len = 8;
+	if (one_in(50))
+		return;
+	do
+		transmit_odd(l, REPLY, be16toh(m->header.req),
+			     be32toh(m->header.seq), reply, len);
+	while (one_in(400));
+}
+
+/* What the node answered to the requests that learn() made. */
+static void learnt(const struct message *m)
+{
+	const struct rep_attach *attach = (const void *)m->body;
+	const struct rep_open *open = (const void *)m->body;
+	uint32_t body = m->len - sizeof(m->header);
+
+	if (body == sizeof(*attach) && !attach->status) {
+		its.arena = attach->arena;
+		its.rkey = be32toh(attach->rkey);
+		its.addr = be64toh(attach->addr);
+		its.words = be32toh(attach->words);
+	} else if (body == sizeof(*open) && !open->status && open->type &&
+		   open->type <= 3) {
+		its.id[open->type - 1] = open->object;
+		its.gen[open->type - 1] = open->generation;
+	}
+}
+
+static void handle(struct link *l)
+{
+	const struct message *m = &l->in[l->first % 64];
+	uint16_t type = be16toh(m->header.type);
+	uint8_t body[16];
+
+	l->first++;
+	l->count--;
+	if (type == ACTIVE_ACK && !l->live) {
+		l->live = true;
+		if (!fuzzing)
+			puts("live");
+	} else if (type == RENEW && !one_in(200)) {
+		memcpy(body, m->body, sizeof(body));
+		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
+	} else if (type == FORGET && !one_in(3)) {
+		memcpy(body, m->body, sizeof(body));
+		transmit_odd(l, FORGOTTEN, 0, 0, body, sizeof(body));
+	} else if (type >= ATTACH && type < FORGET) {
+		answer(l, m);
+	} else if (type == LOCK && m->body[16] == 17) {
+		memcpy(&its.granted, m->body + 24, 8);
+	} else if (type == REPLY) {
+		l->asked[be16toh(m->header.req) % SLOTS] = false;
+		learnt(m);
+	}
+}
+
+static void flood(struct link *l)
+{
+	uint8_t body[16] = {};
+
+	l->silent = true;
+	transmit(l, RENEW, 0, 0, body, sizeof(body));
+	/* The same again, from where it lies. */
+	while (!l->closed && l->sending && l->sent % 64) {
+		if (l->sending < SENDS) {
+			post_send(l->control, sizeof(struct header) + 16);
+			l->sending++;
+			l->sent++;
+		}
+		look(l, 0);
+	}
+}
+
+static void early(struct link *l)
+{
+	struct object o = { htobe32(1), htobe32(1 + l->sent), htobe32(1), 0 };
+
+	transmit(l, FORGET, 0, 0, &o, sizeof(o));
+}
+
+static void act(struct link *l)
+{
+	if (fuzzing)
+		say_anything(l);
+	else if (!strcmp(how, "flood"))
+		flood(l);
+	else if (!strcmp(how, "early"))
+		early(l);
+	else if (!strcmp(how, "slot") && l->sent < 3)
+		say_active(l, atoi(argument));
+}
+
+/* Until the session ends. */
+static void run(struct link *l, time_t end)
+{
+	bool busy = fuzzing || !strcmp(how, "flood") || !strcmp(how, "early");
+
+	while (!l->closed && (!end || time(NULL) < end)) {
+		look(l, l->live && busy ? 0 : 10);
+		while (l->count && !l->closed)
+			handle(l);
+		if (l->live)
+			act(l);
+		if (one_in(3000))
+			break;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = 0;
+	uint64_t total = 0;
+	static struct link l;
+
+	if (argc < 6 || inet_pton(AF_INET, argv[1], &address.sin_addr) != 1) {
+		fprintf(stderr, "usage: see the head of %s.c\n", argv[0]);
+		return 2;
+	}
+	address.sin_port = htons(atoi(argv[2]));
+	from = argv[3];
+	to = argv[4];
+	how = argv[5];
+	if (argc > 6)
+		argument = argv[6];
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	incarnation = 0x1234567 + getpid();
+	fuzzing = !strcmp(how, "fuzz") && argc > 7;
+	if (fuzzing) {
+		chance = strtoull(argument, NULL, 0) * 2654435761 + 1;
+		end = time(NULL) + atoi(argv[7]);
+	}
+	do {
+		if (join(&l))
+			run(&l, end);
+		else
+			usleep(100000);
+		if (!fuzzing)
+			printf("closed %u\n", l.sent);
+		total += l.sent;
+		leave(&l);
+	} while (!end || time(NULL) < end);
+	printf("sessions %u messages %llu\n", sessions,
+	       (unsigned long long)total);
+	return 0;
+}

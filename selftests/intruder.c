@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <endian.h>
+#include <openssl/hmac.h>
+#include <string.h>
+#include "intruder.h"
+
+uint8_t table[TABLE] __attribute__((aligned(4096)));
+const char *from, *to;
+uint64_t incarnation, chance = 1;
+bool fuzzing;
+struct its its;
+unsigned int sessions;
+
+uint32_t rnd(uint32_t n)
+{
+	chance ^= chance << 13;
+	chance ^= chance >> 7;
+	chance ^= chance << 17;
+	return (chance >> 11) % n;
+}
+
+bool one_in(uint32_t n)
+{
+	return fuzzing && !rnd(n);
+}
+
+/* Numbers that programs stumble over. */
+uint64_t odd(void)
+{
+	static const uint64_t numbers[] = {
+		0, 1, 2, 3, 7, 16, 4095, 4096, 0x7fffffff, 0x80000000,
+		0xffffffff, 1ULL << 40, 1ULL << 63, ~0ULL,
+	};
+
+	return numbers[rnd(sizeof(numbers) / sizeof(numbers[0]))] + rnd(2);
+}
+
+void scramble(void *data, uint32_t len)
+{
+	uint32_t n = 1 + rnd(4);
+
+	while (len && n--)
+		((uint8_t *)data)[rnd(len)] = rnd(2) ? odd() : rnd(256);
+}
+
+static void take(struct link *l, struct conn *c, const struct ibv_wc *wc)
+{
+	struct message *m = &l->in[(l->first + l->count) % 64];
+
+	if (wc->opcode != IBV_WC_RECV) {
+		l->sending--;
+		return;
+	}
+	if (l->count < 64) {
+		memcpy(m, c->buf[wc->wr_id], wc->byte_len);
+		m->len = wc->byte_len;
+		l->count++;
+	}
+	post_recv(c, wc->wr_id);
+	if (!l->silent)
+		l->consumed++;
+}
+
+void look(struct link *l, int ms)
+{
+	struct conn *c = l->control;
+	struct rdma_cm_event *event;
+	struct ibv_wc wc;
+
+	if (ibv_poll_cq(c->cq, 1, &wc) == 1) {
+		if (wc.status == IBV_WC_SUCCESS)
+			take(l, c, &wc);
+		else
+			l->closed = true;
+		return;
+	}
+	event = next_event(c, ms);
+	if (!event)
+		return;
+	l->closed |= event->event == RDMA_CM_EVENT_DISCONNECTED;
+	rdma_ack_cm_event(event);
+}
+
+void transmit(struct link *l, uint16_t type, uint16_t req, uint32_t seq,
+	      const void *body, uint32_t len)
+{
+	uint8_t bytes[SIZE] = {};
+	struct header *header = (void *)bytes;
+
+	header->type = htobe16(type);
+	header->len = htobe32(sizeof(*header) + len);
+	header->credit = htobe32(l->consumed);
+	header->req = htobe16(req);
+	header->slot = htobe16(l->slot);
+	header->seq = htobe32(seq);
+	header->session = htobe64(l->session);
+	memcpy(header + 1, body, len);
+	if (one_in(400))
+		scramble(header, sizeof(*header));
+	while (l->sending && !l->closed)
+		look(l, 1);
+	if (l->closed)
+		return;
+	l->sending++;
+	l->sent++;
+	send_bytes(l->control, bytes, sizeof(*header) + len);
+}
+
+/* Sometimes it is not what it should be. */
+void transmit_odd(struct link *l, uint16_t type, uint16_t req, uint32_t seq,
+		  void *body, uint32_t len)
+{
+	uint8_t bytes[BODY] = {};
+
+	memcpy(bytes, body, len);
+	if (one_in(300))
+		scramble(bytes, len);
+	if (one_in(500))
+		len = rnd(BODY + 1);
+	transmit(l, type, req, seq, bytes, len);
+}
+
+static bool lane_open(struct link *l, const uint8_t *session_key)
+{
+	struct request req = {
+		.magic = htobe32(MAGIC), .version = htobe16(1), .kind = 2,
+		.session = htobe64(l->session), .nonce = "by the book",
+	};
+	uint8_t text[11 + 8 + 1 + 16], mac[32];
+
+	memcpy(text, "tally lane", 11);
+	memcpy(text + 11, &req.session, 8);
+	text[19] = 0;
+	memcpy(text + 20, req.nonce, 16);
+	if (!HMAC(EVP_sha256(), session_key, 32, text, sizeof(text), mac, NULL))
+		die("HMAC");
+	memcpy(req.tag, mac, sizeof(req.tag));
+	l->lane = resolve();
+	l->table = ibv_reg_mr(l->lane->pd, table, TABLE,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			      IBV_ACCESS_REMOTE_WRITE |
+			      IBV_ACCESS_REMOTE_ATOMIC);
+	if (!l->table)
+		die("ibv_reg_mr");
+	return connect_with(l->lane, &req, sizeof(req));
+}
+
+void say_active(struct link *l, uint16_t slot)
+{
+	uint8_t body[8] = {};
+	uint16_t wire = htobe16(slot);
+
+	memcpy(body, &wire, sizeof(wire));
+	transmit(l, ACTIVE, 0, 0, body, sizeof(body));
+}
+
+/* By the book, up to a session that is about to be live. */
+bool join(struct link *l)
+{
+	const struct hello *challenge;
+	const struct ready *ready;
+	uint8_t mac[32], session_key[32];
+	struct hello hello;
+
+	memset(l, 0, sizeof(*l));
+	memset(&its, 0, sizeof(its));
+	l->control = resolve();
+	fill_hello(&hello, from, to, "");
+	hello.incarnation = htobe64(incarnation);
+	hello.lease_ms = htobe32(600000);	/* the other side's counts */
+	hello.qpn = htobe32(l->control->id->qp->qp_num);
+	if (!connect_control(l->control))
+		return false;
+	send_message(l->control, HELLO, &hello, sizeof(hello));
+	challenge = receive(l->control, CHALLENGE);
+	if (!challenge)
+		return false;
+	sign("tally initiator", &hello, challenge, mac);
+	send_message(l->control, PROVE, mac, sizeof(mac));
+	ready = receive(l->control, READY);
+	if (!ready)
+		return false;
+	l->session = be64toh(ready->session);
+	l->slot = be16toh(ready->slot);
+	memcpy(session_key, ready->key, sizeof(session_key));
+	if (key)
+		sign("tally session", &hello, challenge, session_key);
+	l->consumed = 2;
+	sessions++;
+	if (!lane_open(l, session_key))
+		return false;
+	say_active(l, 2);
+	return true;
+}
+
+static void drop(struct conn *c)
+{
+	if (!c)
+		return;
+	rdma_disconnect(c->id);
+	rdma_destroy_qp(c->id);
+	ibv_dereg_mr(c->mr);
+	ibv_destroy_cq(c->cq);
+	ibv_dealloc_pd(c->pd);
+	rdma_destroy_id(c->id);
+	rdma_destroy_event_channel(c->channel);
+	free(c);
+}
+
+void leave(struct link *l)
+{
+	if (l->table)
+		ibv_dereg_mr(l->table);
+	drop(l->lane);
+	drop(l->control);
+}
