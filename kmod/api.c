@@ -270,10 +270,12 @@ static int api_lock_acquire(struct tally_lock *lock, u64 *token, bool try,
 
 	if (!mutex_trylock(&lock->busy))
 		return -EBUSY;
-	if (READ_ONCE(lock->req.state) != TALLY_LOCK_REQ_IDLE)
+	if (READ_ONCE(lock->req.state) != TALLY_LOCK_REQ_IDLE) {
 		err = tally_lock_held(&lock->req) ? -EALREADY : -ESTALE;
-	else
+	} else {
+		tally_lock_req_by_task(&lock->req, TALLY_LMODE_X);
 		err = tally_lock_acquire(&lock->req, try, timeout);
+	}
 	if (!err && token)
 		*token = lock->req.token;
 	mutex_unlock(&lock->busy);

@@ -32,11 +32,12 @@ static enum tally_lock_req_state lockf_state(struct lock_file *lf)
 	return READ_ONCE(lf->req.state);
 }
 
-static void lockf_lost(struct tally_lock_req *req)
+static void lockf_news(struct tally_lock_req *req, enum tally_lock_news what)
 {
 	struct lock_file *lf = container_of(req, struct lock_file, req);
 
-	wake_up_all(&lf->wait);
+	if (what == TALLY_LOCK_NEWS_LOST || what == TALLY_LOCK_NEWS_RECALL)
+		wake_up_all(&lf->wait);
 }
 
 static int lockf_open(struct inode *inode, struct file *file)
@@ -49,7 +50,7 @@ static int lockf_open(struct inode *inode, struct file *file)
 	mutex_init(&lf->busy);
 	init_waitqueue_head(&lf->wait);
 	tally_lock_req_init(&lf->req, lf->file.handle);
-	lf->req.lost = lockf_lost;
+	lf->req.news = lockf_news;
 	return 0;
 }
 
@@ -91,6 +92,7 @@ static int lockf_acquire(struct file *file, bool try, long timeout, int again)
 		err = -ESTALE;
 		break;
 	default:
+		tally_lock_req_by_task(&lf->req, TALLY_LMODE_X);
 		err = tally_lock_acquire(&lf->req, try, timeout);
 	}
 	mutex_unlock(&lf->busy);

@@ -19,6 +19,16 @@ struct home_node {
 };
 
 /**
+ * struct home_swept - a session whose field is to be taken out of the word
+ * @list: in home->swept
+ * @session: referenced
+ */
+struct home_swept {
+	struct list_head list;
+	struct tally_session *session;
+};
+
+/**
  * struct home_op - one operation of the home on the word
  * @op: the operation
  * @home: its lock
@@ -44,9 +54,8 @@ struct home_op {
  * @nodes: slot -> struct home_node
  * @dead: the lock was deleted
  * @main: sets and clears W
- * @sweep: takes a dead owner out
- * @swept: sessions whose fields are to be taken out of the word, referenced:
- *	their slots are not free yet
+ * @sweep: takes fields of dead nodes out
+ * @swept: struct home_swept: their slots are not free yet
  * @broken: an operation broke: the table must be told when there is a new
  *	loopback conn
  * @bad: the word is bad: the lock is to be deleted
@@ -64,7 +73,7 @@ struct tally_lock_home {
 	bool dead;
 	struct home_op main;
 	struct home_op sweep;
-	struct tally_session *swept[2];
+	struct list_head swept;
 	bool broken;
 	bool bad;
 	u64 grace_until;

@@ -75,17 +75,14 @@ void tally_lock_homes_resync_end(struct tally_session *s)
 /* The slot is taken until its field is out of the word. */
 static void home_hold_slot(struct tally_lock_home *h, struct tally_session *s)
 {
-	u32 i;
+	struct home_swept *swept;
 
-	for (i = 0; i < ARRAY_SIZE(h->swept); i++) {
-		if (h->swept[i] == s)
+	list_for_each_entry(swept, &h->swept, list)
+		if (swept->session == s)
 			return;
-		if (h->swept[i])
-			continue;
-		h->swept[i] = tally_session_get(s);
-		return;
-	}
-	WARN_ON_ONCE(1);
+	swept = kmalloc(sizeof(*swept), GFP_KERNEL | __GFP_NOFAIL);
+	swept->session = tally_session_get(s);
+	list_add_tail(&swept->list, &h->swept);
 }
 
 static void home_session_end(struct tally_lock_home *h,
@@ -168,6 +165,18 @@ static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
 		tally_session_put(s);
 }
 
+/* One that has it: there may be several readers. */
+static u16 home_holder(const struct tally_lh *lh, u64 state)
+{
+	if (lh->cur)
+		return lh->cur->slot;
+	if (lh->shared)
+		return lh->shared->slot;
+	if (tally_lw_owner(state))
+		return tally_lw_owner(state);
+	return tally_lw_bits(state) ? __ffs64(tally_lw_bits(state)) + 1 : 0;
+}
+
 /**
  * tally_lock_info - what there is to show of a lock
  * @object: the lock
@@ -183,11 +192,11 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	memset(info, 0, sizeof(*info));
 	mutex_lock(&h->lock);
 	state = h->lh.cpu ? 0 : READ_ONCE(word[0]);
-	info->holder_slot = h->lh.cur ? h->lh.cur->slot : tally_lw_owner(state);
+	info->holder_slot = home_holder(&h->lh, state);
 	info->token = max(h->lh.ng, READ_ONCE(word[1])) << 8;
 	if (h->lh.grace)
 		info->state = "grace";
-	else if (!tally_lh_fast(&h->lh) && !(h->lh.cpu && !h->lh.cur))
+	else if (!tally_lh_fast(&h->lh) && !(h->lh.cpu && !h->lh.cur && !h->lh.shared))
 		info->state = "managed";
 	else
 		info->state = info->holder_slot ? "fast" : "free";

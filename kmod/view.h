@@ -247,6 +247,10 @@ void tally_views_object_gone(struct tally_object *object);
 void tally_views_each(struct tally_session *s, u8 type,
 		      void (*fn)(struct tally_handle *handle, void *ctx),
 		      void *ctx);
+/* Likewise for every handle of the node, whatever its home. */
+void tally_views_all(struct tally_node *node, u8 type,
+		     void (*fn)(struct tally_handle *handle, void *ctx),
+		     void *ctx);
 /* The handle of that object of that home, referenced, or NULL. */
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation);

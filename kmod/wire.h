@@ -405,11 +405,11 @@ struct tally_wire_mr {
  * @flags: flags of that message
  * @reserved: zero
  * @gen: generation of the tenure
- * @token: raw token counter that came with a grant
+ * @token: zero
  * @last: RESYNC: highest generation ever accepted
  * @next_gen: SUCC, HANDOVER, LOST: generation of the successor
- * @next_session: SUCC, HANDOVER: session of the successor
- * @next: SUCC, HANDOVER: name of the successor, NUL-padded
+ * @next_session: SUCC, HANDOVER: id of the successor's session with the home
+ * @next: SUCC: name of the successor, NUL-padded
  */
 struct tally_msg_lock {
 	struct tally_wire_object object;
