@@ -391,3 +391,35 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 	return READ_ONCE(req->state) == TALLY_LOCK_REQ_HELD &&
 	       READ_ONCE(req->recalled);
 }
+
+/**
+ * tally_lock_client_user - who of this node is inside
+ * @handle: the lock
+ * @pid: out: process, 0 for kernel code
+ * @comm: out: its name
+ * @since: out: CLOCK_BOOTTIME ns
+ *
+ * Return: 1: somebody; 0: nobody, the lock is cached; -1: it is not ours.
+ */
+int tally_lock_client_user(struct tally_handle *handle, pid_t *pid,
+			   char comm[TASK_COMM_LEN], u64 *since)
+{
+	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_req *req;
+	unsigned long flags;
+	int inside = -1;
+
+	spin_lock_irqsave(&c->lock, flags);
+	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
+				       list);
+	if (req) {
+		inside = 1;
+		*pid = req->pid;
+		strscpy(comm, req->comm, TASK_COMM_LEN);
+		*since = req->granted_at;
+	} else if (c->lc.st == TALLY_LC_CACHED) {
+		inside = 0;
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+	return inside;
+}

@@ -93,6 +93,10 @@ int tally_lock_home_create(struct tally_object *object);
 void tally_lock_home_delete(struct tally_object *object);	/* the name is gone */
 void tally_lock_home_destroy(struct tally_object *object);	/* last reference */
 
+/* Change the settings and tell every node that has it open. 0, -EIDRM. */
+int tally_lock_home_set(struct tally_object *object,
+			const struct tally_lock_set *set);
+
 /* Client side, called by handle.c for handles of type lock. */
 int tally_lock_client_create(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err); /* deleted, stale, fenced */
@@ -110,6 +114,12 @@ int tally_locks_message(struct tally_session *s, u16 type, const void *body,
 			u32 len);
 
 /* Between lock.c and lock_home.c. */
+/*
+ * Who of our own users is inside: 1 with @pid and @comm, 0: nobody, it is kept
+ * for them; -1: they have nothing of it.
+ */
+int tally_lock_client_user(struct tally_handle *handle, pid_t *pid,
+			   char comm[TASK_COMM_LEN], u64 *since);
 /* The handle of the home's own users comes and goes. */
 int tally_lock_home_attach(struct tally_object *object,
 			   struct tally_handle *handle);
@@ -133,20 +143,34 @@ void tally_lock_homes_over(struct tally_session *s);
 
 /**
  * struct tally_lock_info - what `lock show` tells, at the home
- * @state: "free", "fast", "managed", "grace"
- * @holder: node that holds it, "" if none
+ * @state: "free", "fast", "managed", "cached", "grace"; "cached" where the home
+ *	can know it, of its own users
+ * @shared: it is held in shared mode
+ * @holders: how many nodes hold it
+ * @holder: node that holds it, one of them, "" if none
  * @holder_slot: its node slot
  * @token: token counter
  * @waiters: nodes in the queue
  * @age_ms: how long the holder has it; 0 where the home cannot know (fast)
+ * @lease_ms: when the home could reclaim it without a word of the holder;
+ *	U64_MAX: it is ours
+ * @pid: of the user, if it is one of ours, else 0
+ * @comm: name of that user, else ""
+ * @set: settings
  */
 struct tally_lock_info {
 	const char *state;
+	bool shared;
+	u32 holders;
 	char holder[TALLY_NAME_SIZE];
 	u16 holder_slot;
 	u64 token;
 	u32 waiters;
 	u64 age_ms;
+	u64 lease_ms;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+	struct tally_lock_set set;
 };
 
 void tally_lock_info(struct tally_object *object, struct tally_lock_info *info);

@@ -104,6 +104,12 @@ static void home_send_local(struct tally_lock_home *h,
 	tally_handle_put(handle);
 }
 
+void tally_lock_home_tell(struct tally_object *object,
+			  const struct tally_lmsg *msg)
+{
+	home_send_local(object->lock, msg);
+}
+
 /* The node a SUCC names; our own users are reached through REL and GRANT. */
 static void home_next_name(struct tally_lock_home *h,
 			   const struct tally_lmsg *msg, char *name)

@@ -58,6 +58,7 @@ struct home_op {
  * @swept: struct home_swept: their slots are not free yet
  * @broken: an operation broke: the table must be told when there is a new
  *	loopback conn
+ * @set_changed: settings are not what sessions were told when they opened it
  * @bad: the word is bad: the lock is to be deleted
  * @grace_until: CLOCK_BOOTTIME ns
  * @changed_at: when the holder changed as far as the home knows
@@ -76,6 +77,7 @@ struct tally_lock_home {
 	struct list_head swept;
 	bool broken;
 	bool bad;
+	bool set_changed;
 	u64 grace_until;
 	u64 changed_at;
 	struct delayed_work work;
@@ -83,6 +85,9 @@ struct tally_lock_home {
 	struct tally_handle *local;
 };
 
+/* A message to our own users. */
+void tally_lock_home_tell(struct tally_object *object,
+			  const struct tally_lmsg *msg);
 /* With h->lock: one event, with the words as they are now. */
 void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
 

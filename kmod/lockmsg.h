@@ -33,7 +33,7 @@
  * @TALLY_LM_UPGRADED: home to client: gen of the new X tenure
  * @TALLY_LM_SYNCED: home to client: the RESYNC of this lock has been processed
  * @TALLY_LM_SET: home to client: settings of the lock, not for the tables:
- *	flags CACHE, gen: grants, last: microseconds of the budget
+ *	flags CACHE, gen: grants, last: milliseconds of the budget
  * @TALLY_LM_HANDOVER: client to client: next_session, next_gen, value block
  */
 enum tally_lmsg_type {
@@ -74,6 +74,18 @@ enum tally_lmsg_type {
 #define TALLY_LMF_FORCE		0x40	/* REVOKE: by an administrator */
 #define TALLY_LMF_IDLE_ONLY	0x80	/* REVOKE: only if nobody is inside */
 #define TALLY_LMF_CACHE		0x01	/* SET: keep it when nobody waits */
+
+/**
+ * struct tally_lock_set - settings of a lock, the same for every node
+ * @cache: a node keeps the lock when nobody waits
+ * @grants: after a recall so many further local users may have it,
+ * @ms: for so long
+ */
+struct tally_lock_set {
+	bool cache;
+	u16 grants;
+	u16 ms;
+};
 
 /**
  * struct tally_lmsg - one lock message

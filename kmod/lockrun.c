@@ -262,6 +262,15 @@ static void lock_event_op(struct tally_lock_client *c,
 		tally_lock_start_over(c);
 }
 
+static void lock_event_set(struct tally_lock_client *c,
+			   struct tally_lc_event *ev)
+{
+	ev->kind = TALLY_LCE_SET;
+	ev->cache = c->handle->set.cache;
+	ev->budget = c->handle->set.grants;
+}
+
+/* Settings are no matter of the table's messages: a SET becomes an event. */
 static void lock_event_msg(struct tally_lock_client *c,
 			   struct tally_lc_event *ev)
 {
@@ -269,6 +278,14 @@ static void lock_event_msg(struct tally_lock_client *c,
 
 	ev->kind = TALLY_LCE_MSG;
 	ev->msg = in->msg;
+	if (in->msg.type == TALLY_LM_SET) {
+		c->handle->set = (struct tally_lock_set){
+			.cache = in->msg.flags & TALLY_LMF_CACHE,
+			.grants = in->msg.gen,
+			.ms = in->msg.last,
+		};
+		lock_event_set(c, ev);
+	}
 	ev->linked = in->linked;
 	if (in->linked) {
 		strscpy(c->next, in->next, sizeof(c->next));
@@ -276,14 +293,6 @@ static void lock_event_msg(struct tally_lock_client *c,
 	}
 	list_del(&in->list);
 	kfree(in);
-}
-
-static void lock_event_set(struct tally_lock_client *c,
-			   struct tally_lc_event *ev)
-{
-	ev->kind = TALLY_LCE_SET;
-	ev->cache = c->cache;
-	ev->budget = c->grants;
 }
 
 static void lock_event_pending(struct tally_lock_client *c,
@@ -313,10 +322,10 @@ static void lock_event_pending(struct tally_lock_client *c,
 /* Has the time after the recall passed that local users may use up? */
 static bool lock_late(struct tally_lock_client *c)
 {
-	u64 us = div_u64(ktime_get_boottime_ns() - c->recalled_at,
-			 NSEC_PER_USEC);
+	u64 ms = div_u64(ktime_get_boottime_ns() - c->recalled_at,
+			 NSEC_PER_MSEC);
 
-	return us >= c->budget_us;
+	return ms >= c->handle->set.ms;
 }
 
 static void lock_event_unlock(struct tally_lock_client *c,

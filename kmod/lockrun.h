@@ -59,9 +59,6 @@ struct lock_in {
  * @op_done: it has completed
  * @recalled_at: CLOCK_BOOTTIME ns at which another node began to wait
  * @managed_until: jiffies until which the word is not worth a look
- * @cache: setting: keep the lock when nobody waits
- * @grants: setting: local grants after a recall
- * @budget_us: setting: and how long
  * @outbox: ring of messages to send
  * @out_head: next to send
  * @out_tail: next free
@@ -96,9 +93,6 @@ struct tally_lock_client {
 	bool op_done;
 	u64 recalled_at;
 	unsigned long managed_until;
-	bool cache;
-	u16 grants;
-	u32 budget_us;
 	struct tally_lmsg outbox[TALLY_LOCK_OUTBOX];
 	u32 out_head;
 	u32 out_tail;

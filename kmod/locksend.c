@@ -134,8 +134,11 @@ static void lock_send_handover(struct tally_lock_client *c,
 		err = lock_send_remote(c->handle, s, msg);
 		tally_session_put(s);
 	}
-	if (!err)
+	if (!err) {
+		tally_stat_inc(&c->handle->view->node->stats,
+			       TALLY_STAT_LOCK_HANDED);
 		return;
+	}
 	spin_lock_irqsave(&c->lock, flags);
 	c->pending |= TALLY_LOCK_HANDED_BAD;
 	spin_unlock_irqrestore(&c->lock, flags);

@@ -105,6 +105,7 @@ struct tally_view {
  * @mrs: number of memory keys of a region
  * @mr_bytes: bytes each covers
  * @lock_class: TALLY_CLASS_* of a lock
+ * @set: settings of a lock, from the home
  * @uid: owner
  * @gid: group
  * @perm: permission bits
@@ -136,6 +137,7 @@ struct tally_handle {
 	u32 mrs;
 	u32 mr_bytes;
 	u8 lock_class;
+	struct tally_lock_set set;
 	kuid_t uid;
 	kgid_t gid;
 	umode_t perm;
