@@ -98,12 +98,13 @@ for mode in nic cpu; do
 	check "$mode: a writer waits" shows $lock waiters 1
 	check_fails "$mode: no reader passes a waiting writer" 125 'holds it' \
 		of b lock run $lock shared try -- true
-	waits reader b $lock shared
+	# b's own reader is inside still: the next one of b waits behind it.
+	hold reader b $lock shared
 	reader=$begun
 	over one "$one"
 	over two "$two"
-	check "$mode: one reader is left, the writer waits" \
-		shows $lock waiters 2
+	check "$mode: one reader is left, the writer waits, a reader behind it" \
+		wait_until 20 shows $lock waiters 2
 	over three "$three"
 	check "$mode: then the writer is granted" begun_says writer held 30
 	check "$mode: and the reader behind it waits" shows $lock waiters 1
