@@ -263,17 +263,19 @@ void tally_lock_put(struct tally_lock *lock)
 }
 EXPORT_SYMBOL_GPL(tally_lock_put);
 
-static int api_lock_acquire(struct tally_lock *lock, u64 *token, bool try,
-			    long timeout)
+static int api_lock_acquire(struct tally_lock *lock, u8 mode, u64 *token,
+			    bool try, long timeout)
 {
 	int err;
 
 	if (!mutex_trylock(&lock->busy))
 		return -EBUSY;
-	if (READ_ONCE(lock->req.state) != TALLY_LOCK_REQ_IDLE)
+	if (READ_ONCE(lock->req.state) != TALLY_LOCK_REQ_IDLE) {
 		err = tally_lock_held(&lock->req) ? -EALREADY : -ESTALE;
-	else
+	} else {
+		tally_lock_req_by_task(&lock->req, mode);
 		err = tally_lock_acquire(&lock->req, try, timeout);
+	}
 	if (!err && token)
 		*token = lock->req.token;
 	mutex_unlock(&lock->busy);
@@ -296,7 +298,7 @@ static int api_lock_acquire(struct tally_lock *lock, u64 *token, bool try,
  */
 int tally_lock_acquire_sync(struct tally_lock *lock, u64 *token, long timeout)
 {
-	return api_lock_acquire(lock, token, false, timeout);
+	return api_lock_acquire(lock, TALLY_LMODE_X, token, false, timeout);
 }
 EXPORT_SYMBOL_GPL(tally_lock_acquire_sync);
 
@@ -311,9 +313,88 @@ EXPORT_SYMBOL_GPL(tally_lock_acquire_sync);
  */
 int tally_lock_try(struct tally_lock *lock, u64 *token)
 {
-	return api_lock_acquire(lock, token, true, MAX_SCHEDULE_TIMEOUT);
+	return api_lock_acquire(lock, TALLY_LMODE_X, token, true,
+				MAX_SCHEDULE_TIMEOUT);
 }
 EXPORT_SYMBOL_GPL(tally_lock_try);
+
+/**
+ * tally_lock_acquire_shared - wait for a lock and take it beside other readers
+ * @lock: from tally_lock_get()
+ * @token: out: fencing token, larger than those of all exclusive tenures before
+ *	and smaller than those of all after it; NULL if of no interest
+ * @timeout: jiffies
+ *
+ * Writers that wait let no further readers pass.
+ *
+ * Context: process; sleeps, killable.
+ * Return: 0, or the errors of tally_lock_acquire_sync().
+ */
+int tally_lock_acquire_shared(struct tally_lock *lock, u64 *token,
+			      long timeout)
+{
+	return api_lock_acquire(lock, TALLY_LMODE_S, token, false, timeout);
+}
+EXPORT_SYMBOL_GPL(tally_lock_acquire_shared);
+
+/**
+ * tally_lock_try_shared - take a lock shared if that needs no waiting for users
+ * @lock: from tally_lock_get()
+ * @token: out: as for tally_lock_acquire_shared()
+ *
+ * Context: process; sleeps for the network, killable.
+ * Return: 0; -EWOULDBLOCK: somebody has it exclusively or waits for that; else
+ * the errors of tally_lock_acquire_sync().
+ */
+int tally_lock_try_shared(struct tally_lock *lock, u64 *token)
+{
+	return api_lock_acquire(lock, TALLY_LMODE_S, token, true,
+				MAX_SCHEDULE_TIMEOUT);
+}
+EXPORT_SYMBOL_GPL(tally_lock_try_shared);
+
+/**
+ * tally_lock_downgrade_sync - go on holding a lock shared
+ * @lock: from tally_lock_get(), held exclusively
+ *
+ * Nobody else has it exclusively in between. Does not wait for the home.
+ *
+ * Context: process; any task.
+ * Return: 0; -ESTALE: it has been lost; -EINVAL: it is not held exclusively.
+ */
+int tally_lock_downgrade_sync(struct tally_lock *lock)
+{
+	return tally_lock_downgrade(&lock->req);
+}
+EXPORT_SYMBOL_GPL(tally_lock_downgrade_sync);
+
+/**
+ * tally_lock_upgrade_sync - go on holding a lock exclusively
+ * @lock: from tally_lock_get(), held shared
+ * @token: out: the new token; NULL if of no interest
+ *
+ * Never waits for other users: two that wait for each other would wait for
+ * ever.
+ *
+ * Context: process; sleeps for the network, killable.
+ * Return: 0; still held shared: -EDEADLK: others hold it or wait for it,
+ * -EAGAIN: release it and acquire it anew, -ENOTCONN: no link to the home;
+ * -ESTALE: it has been lost; -EINVAL: it is not held shared; -EBUSY: another
+ * call on @lock is under way; -EINTR: only to be released.
+ */
+int tally_lock_upgrade_sync(struct tally_lock *lock, u64 *token)
+{
+	int err;
+
+	if (!mutex_trylock(&lock->busy))
+		return -EBUSY;
+	err = tally_lock_upgrade(&lock->req);
+	if (!err && token)
+		*token = lock->req.token;
+	mutex_unlock(&lock->busy);
+	return err;
+}
+EXPORT_SYMBOL_GPL(tally_lock_upgrade_sync);
 
 /**
  * tally_lock_release_sync - release a lock

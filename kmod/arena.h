@@ -51,6 +51,7 @@
 #include <linux/xarray.h>
 #include <uapi/linux/tally.h>
 #include "dev.h"
+#include "lockmsg.h"
 #include "mr.h"
 #include "node.h"
 
@@ -157,6 +158,7 @@ struct tally_arena {
  * @name: its name
  * @type: TALLY_TYPE_*
  * @lock_class: TALLY_CLASS_* (locks)
+ * @set: settings (locks)
  * @size: bytes (regions)
  * @initial: value (counters)
  * @uid: owner
@@ -167,6 +169,7 @@ struct tally_object_config {
 	char name[TALLY_NAME_SIZE];
 	u8 type;
 	u8 lock_class;
+	struct tally_lock_set set;
 	u64 size;
 	u64 initial;
 	kuid_t uid;
@@ -179,7 +182,7 @@ struct tally_object_config {
  * @list: in arena->names while it is live
  * @ref: names list, opens, local handles, requests
  * @arena: its arena, referenced
- * @config: as given; uid, gid, perm change under arena->lock
+ * @config: as given; uid, gid, perm, set change under arena->lock
  * @id: id in the arena
  * @generation: of that id
  * @word: offset of its entry in the word table, or TALLY_NO_WORD

@@ -230,6 +230,28 @@ void tally_views_each(struct tally_session *s, u8 type,
 	}
 }
 
+/**
+ * tally_views_all - call a function for every handle of a node
+ * @node: our node
+ * @type: TALLY_TYPE_* of the objects
+ * @fn: the function
+ * @ctx: its second argument
+ *
+ * Context: process.
+ */
+void tally_views_all(struct tally_node *node, u8 type,
+		     void (*fn)(struct tally_handle *handle, void *ctx),
+		     void *ctx)
+{
+	struct tally_handle *handle = NULL;
+	struct tally_view *view = NULL;
+
+	while ((view = tally_view_next(node, view)))
+		while ((handle = tally_handle_next(view, handle)))
+			if (READ_ONCE(handle->made) && handle->type == type)
+				fn(handle, ctx);
+}
+
 static int forget_object(struct tally_session *s, struct tally_view *view,
 			 u32 id, u32 generation)
 {

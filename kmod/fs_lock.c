@@ -3,9 +3,11 @@
  * Files of locks. The open file holds the lock: flock(2) and the ioctls are
  * two ways to the same thing, and closing the file for the last time releases.
  *
- * flock(2): LOCK_EX, LOCK_UN, both with LOCK_NB. LOCK_SH is EOPNOTSUPP: there
- * are no shared holders in this version. As with any file, LOCK_EX works on a
- * file that was opened for reading only, if the caller could write to it.
+ * flock(2): LOCK_SH, LOCK_EX, LOCK_UN, with or without LOCK_NB. As with any
+ * file, the lock works on a file that was opened for reading only, if the caller
+ * could write to it. From LOCK_EX to LOCK_SH nothing comes in between; from
+ * LOCK_SH to LOCK_EX only if nobody else has or wants the lock, else it is given
+ * up and acquired anew, as flock(2) says: with LOCK_NB it may be gone.
  */
 #include <linux/mutex.h>
 #include <linux/poll.h>
@@ -18,7 +20,7 @@
  * @file: as every open file
  * @req: its one request
  * @busy: held while acquiring, so that threads that share the file queue
- * @wait: woken when a held lock is lost
+ * @wait: woken when a held lock is recalled or lost
  */
 struct lock_file {
 	struct tally_file file;
@@ -32,11 +34,12 @@ static enum tally_lock_req_state lockf_state(struct lock_file *lf)
 	return READ_ONCE(lf->req.state);
 }
 
-static void lockf_lost(struct tally_lock_req *req)
+static void lockf_news(struct tally_lock_req *req, enum tally_lock_news what)
 {
 	struct lock_file *lf = container_of(req, struct lock_file, req);
 
-	wake_up_all(&lf->wait);
+	if (what == TALLY_LOCK_NEWS_LOST || what == TALLY_LOCK_NEWS_RECALL)
+		wake_up_all(&lf->wait);
 }
 
 static int lockf_open(struct inode *inode, struct file *file)
@@ -49,7 +52,7 @@ static int lockf_open(struct inode *inode, struct file *file)
 	mutex_init(&lf->busy);
 	init_waitqueue_head(&lf->wait);
 	tally_lock_req_init(&lf->req, lf->file.handle);
-	lf->req.lost = lockf_lost;
+	lf->req.news = lockf_news;
 	return 0;
 }
 
@@ -71,8 +74,28 @@ static int lockf_may(struct file *file)
 	return file_permission(file, MAY_WRITE);
 }
 
-/* @again: what to return if this file holds it already. */
-static int lockf_acquire(struct file *file, bool try, long timeout, int again)
+/* Held, and the caller of flock(2) wants @mode. */
+static int lockf_convert(struct lock_file *lf, u8 mode, bool try, long timeout)
+{
+	int err;
+
+	if (lf->req.mode == mode)
+		return 0;
+	if (mode == TALLY_LMODE_S)
+		return tally_lock_downgrade(&lf->req);
+	err = tally_lock_upgrade(&lf->req);
+	if (err != -EDEADLK && err != -EAGAIN)
+		return err;
+	err = tally_lock_release(&lf->req);
+	if (err)
+		return err;
+	tally_lock_req_by_task(&lf->req, mode);
+	return tally_lock_acquire(&lf->req, try, timeout);
+}
+
+/* @convert: one that holds it already may change to @mode. */
+static int lockf_acquire(struct file *file, u8 mode, bool try, long timeout,
+			 bool convert)
 {
 	struct lock_file *lf = file->private_data;
 	int err;
@@ -84,13 +107,18 @@ static int lockf_acquire(struct file *file, bool try, long timeout, int again)
 		return try ? -EWOULDBLOCK : -EINTR;
 	switch (lockf_state(lf)) {
 	case TALLY_LOCK_REQ_HELD:
-		err = tally_lock_held(&lf->req) ? again : -ESTALE;
+		if (!tally_lock_held(&lf->req))
+			err = -ESTALE;
+		else
+			err = convert ? lockf_convert(lf, mode, try, timeout) :
+					-EALREADY;
 		break;
 	case TALLY_LOCK_REQ_LOST:
 		/* Not before the caller has seen it: LOCK_UN first. */
 		err = -ESTALE;
 		break;
 	default:
+		tally_lock_req_by_task(&lf->req, mode);
 		err = tally_lock_acquire(&lf->req, try, timeout);
 	}
 	mutex_unlock(&lf->busy);
@@ -115,9 +143,12 @@ static int lockf_flock_unlock(struct file *file)
 static int lockf_flock(struct file *file, int cmd, struct file_lock *fl)
 {
 	switch (tally_flock_type(fl)) {
+	case F_RDLCK:
+		return lockf_acquire(file, TALLY_LMODE_S, !IS_SETLKW(cmd),
+				     MAX_SCHEDULE_TIMEOUT, true);
 	case F_WRLCK:
-		return lockf_acquire(file, !IS_SETLKW(cmd), MAX_SCHEDULE_TIMEOUT,
-				    0);
+		return lockf_acquire(file, TALLY_LMODE_X, !IS_SETLKW(cmd),
+				     MAX_SCHEDULE_TIMEOUT, true);
 	case F_UNLCK:
 		return lockf_flock_unlock(file);
 	default:
@@ -133,15 +164,44 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 
 	if (copy_from_user(&arg, uarg, sizeof(arg)))
 		return -EFAULT;
-	if (arg.flags & ~TALLY_LOCK_TRY || arg.reserved[0] || arg.reserved[1])
+	if (arg.flags & ~(TALLY_LOCK_TRY | TALLY_LOCK_SHARED) ||
+	    arg.reserved[0] || arg.reserved[1])
 		return -EINVAL;
 	if (put_user(0, &uarg->token))
 		return -EFAULT;
-	err = lockf_acquire(file, arg.flags & TALLY_LOCK_TRY,
-			    tally_fs_timeout(arg.timeout_ms), -EALREADY);
+	err = lockf_acquire(file, arg.flags & TALLY_LOCK_SHARED ?
+			    TALLY_LMODE_S : TALLY_LMODE_X,
+			    arg.flags & TALLY_LOCK_TRY,
+			    tally_fs_timeout(arg.timeout_ms), false);
 	if (err)
 		return err;
 	return put_user(READ_ONCE(lf->req.token), &uarg->token);
+}
+
+static int lockf_ioc_upgrade(struct file *file, u64 __user *token)
+{
+	struct lock_file *lf = file->private_data;
+	int err;
+
+	if (put_user(0, token))
+		return -EFAULT;
+	if (mutex_lock_killable(&lf->busy))
+		return -EINTR;
+	err = tally_lock_upgrade(&lf->req);
+	mutex_unlock(&lf->busy);
+	return err ?: put_user(READ_ONCE(lf->req.token), token);
+}
+
+static int lockf_ioc_downgrade(struct file *file)
+{
+	struct lock_file *lf = file->private_data;
+	int err;
+
+	if (mutex_lock_killable(&lf->busy))
+		return -EINTR;
+	err = tally_lock_downgrade(&lf->req);
+	mutex_unlock(&lf->busy);
+	return err;
 }
 
 /* How long the tenure is safe without contact; for ever at the home. */
@@ -171,8 +231,11 @@ static int lockf_ioc_stat(struct file *file,
 
 	if (lockf_state(lf) != TALLY_LOCK_REQ_IDLE)
 		arg.token = READ_ONCE(lf->req.token);
-	if (arg.held)
+	if (arg.held) {
 		arg.lease_ms = lockf_lease(lf->file.handle);
+		arg.shared = READ_ONCE(lf->req.mode) == TALLY_LMODE_S;
+		arg.recalled = tally_lock_recalled(&lf->req);
+	}
 	return copy_to_user(uarg, &arg, sizeof(arg)) ? -EFAULT : 0;
 }
 
@@ -183,6 +246,10 @@ static long lockf_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return lockf_ioc_lock(file, (void __user *)arg);
 	case TALLY_IOC_UNLOCK:
 		return lockf_unlock(file);
+	case TALLY_IOC_DOWNGRADE:
+		return lockf_ioc_downgrade(file);
+	case TALLY_IOC_UPGRADE:
+		return lockf_ioc_upgrade(file, (void __user *)arg);
 	case TALLY_IOC_LOCKSTAT:
 		return lockf_ioc_stat(file, (void __user *)arg);
 	default:
@@ -195,7 +262,9 @@ static __poll_t lockf_poll(struct file *file, struct poll_table_struct *table)
 	struct lock_file *lf = file->private_data;
 
 	poll_wait(file, &lf->wait, table);
-	return lockf_state(lf) == TALLY_LOCK_REQ_LOST ? EPOLLERR | EPOLLPRI : 0;
+	if (lockf_state(lf) == TALLY_LOCK_REQ_LOST)
+		return EPOLLERR | EPOLLPRI;
+	return tally_lock_recalled(&lf->req) ? EPOLLPRI : 0;
 }
 
 const struct file_operations tally_lock_ops = {

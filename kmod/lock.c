@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Locks for their users, and what sessions mean to them. */
+/* Locks for their users on this node. */
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include "lockrun.h"
-#include "lockwire.h"
-#include "trace.h"
 
 /* Inside the handle: let the table stand in the session there is now. */
 static int lock_bind(struct tally_lock_client *c)
@@ -13,6 +10,7 @@ static int lock_bind(struct tally_lock_client *c)
 	struct tally_session *s = NULL, *old = NULL;
 	u16 slot = TALLY_SLOT_HOME;
 	unsigned long flags;
+	u64 id = 0;
 	bool word;
 
 	if (view->access != TALLY_ACCESS_RW)
@@ -22,6 +20,7 @@ static int lock_bind(struct tally_lock_client *c)
 		if (!s)
 			return -ENOTCONN;
 		slot = s->my_slot;
+		id = s->id;
 	}
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&
@@ -29,8 +28,10 @@ static int lock_bind(struct tally_lock_client *c)
 	spin_lock_irqsave(&c->lock, flags);
 	if (c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
 	    (s ? c->session != s : !c->error)) {
-		tally_lc_init(&c->lc, slot, word,
+		tally_lc_init(&c->lc, slot, id, word,
 			      !s || tally_session_is_live(s));
+		c->pending |= TALLY_LOCK_SET;
+		c->handed = 0;
 		c->error = 0;
 		old = c->session;
 		c->session = s;
@@ -42,6 +43,25 @@ static int lock_bind(struct tally_lock_client *c)
 	if (s)
 		tally_session_put(s);
 	return 0;
+}
+
+/* With c->lock: it has been granted, though its user may not know yet. */
+static bool lock_is_holder(struct tally_lock_client *c,
+			   struct tally_lock_req *req)
+{
+	struct tally_lock_req *holder;
+
+	list_for_each_entry(holder, &c->holders, list)
+		if (holder == req)
+			return true;
+	return false;
+}
+
+/* With c->lock: whoever asked for exclusive has left. */
+static void lock_no_upgrade(struct tally_lock_client *c)
+{
+	c->upgrader = NULL;
+	c->upgrade = false;
 }
 
 /**
@@ -56,6 +76,19 @@ void tally_lock_req_init(struct tally_lock_req *req,
 	INIT_LIST_HEAD(&req->list);
 	init_completion(&req->wake);
 	req->handle = handle;
+	req->mode = TALLY_LMODE_X;
+}
+
+/**
+ * tally_lock_req_by_task - whose request it is
+ * @req: request that is neither held nor awaited
+ * @mode: TALLY_LMODE_*
+ */
+void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode)
+{
+	req->mode = mode;
+	req->pid = task_tgid_nr(current);
+	get_task_comm(req->comm, current);
 }
 
 static int lock_enqueue(struct tally_lock_req *req, bool try)
@@ -63,9 +96,6 @@ static int lock_enqueue(struct tally_lock_req *req, bool try)
 	struct tally_lock_client *c = req->handle->lock;
 	unsigned long flags;
 
-	req->pid = task_tgid_nr(current);
-	get_task_comm(req->comm, current);
-	req->try = try;
 	spin_lock_irqsave(&c->lock, flags);
 	if (req->state == TALLY_LOCK_REQ_HELD ||
 	    req->state == TALLY_LOCK_REQ_WAITING) {
@@ -76,10 +106,11 @@ static int lock_enqueue(struct tally_lock_req *req, bool try)
 		c->pinned = true;
 		tally_handle_get(req->handle);
 	}
+	req->try = try;
 	req->status = 0;
 	req->state = TALLY_LOCK_REQ_WAITING;
 	reinit_completion(&req->wake);
-	if (try && (c->inside || c->wanted || !list_empty(&c->queue)))
+	if (try && (c->wanted || !list_empty(&c->queue)))
 		tally_lock_req_end(req, -EWOULDBLOCK);
 	else
 		list_add_tail(&req->list, &c->queue);
@@ -93,22 +124,40 @@ static int lock_result(struct tally_lock_req *req)
 	return req->state == TALLY_LOCK_REQ_HELD ? 0 : req->status;
 }
 
-/* The caller does not wait any longer; the answer may have come just now. */
-static int lock_give_up(struct tally_lock_req *req, int why)
+/**
+ * tally_lock_cancel - a request is not wanted any more
+ * @req: the request
+ * @why: what its status becomes
+ *
+ * Context: any but hard interrupts; does not wait.
+ * Return: true if it ends, now or soon, without the lock; false if it has been
+ * answered before.
+ */
+bool tally_lock_cancel(struct tally_lock_req *req, int why)
 {
 	struct tally_lock_client *c = req->handle->lock;
 	unsigned long flags;
+	bool waits;
 
 	spin_lock_irqsave(&c->lock, flags);
-	if (!list_empty(&req->list)) {
-		list_del_init(&req->list);
-		tally_lock_req_end(req, why);
-	} else if (c->wanted == req) {
+	waits = req->state == TALLY_LOCK_REQ_WAITING;
+	if (waits && c->wanted == req) {
 		req->status = why;
 		c->cancel = true;
+	} else if (waits && !list_empty(&req->list) &&
+		   !lock_is_holder(c, req)) {
+		list_del_init(&req->list);
+		tally_lock_req_end(req, why);
 	}
 	spin_unlock_irqrestore(&c->lock, flags);
 	tally_lock_run(c);
+	return waits;
+}
+
+/* The caller does not wait any longer; the answer may have come just now. */
+static int lock_give_up(struct tally_lock_req *req, int why)
+{
+	tally_lock_cancel(req, why);
 	wait_for_completion(&req->wake);
 	if (why == -EINTR && req->state == TALLY_LOCK_REQ_HELD) {
 		tally_lock_release(req);
@@ -117,10 +166,29 @@ static int lock_give_up(struct tally_lock_req *req, int why)
 	return lock_result(req);
 }
 
+/* A try asks the holder, who may be out of reach: that is as good as a no. */
+static long lock_try_limit(struct tally_lock_req *req)
+{
+	u32 lease = req->handle->view->node->config.lease_ms;
+
+	return msecs_to_jiffies(lease / 2) + 1;
+}
+
+/* Inside the handle, which is left. */
+static int lock_ask(struct tally_lock_req *req, bool try)
+{
+	int err = lock_bind(req->handle->lock);
+
+	if (!err)
+		err = lock_enqueue(req, try);
+	tally_handle_leave(req->handle);
+	return err;
+}
+
 /**
  * tally_lock_acquire - get the lock
  * @req: request, prepared with tally_lock_req_init() or released
- * @try: do not wait for anybody
+ * @try: do not wait for any user
  * @timeout: jiffies, MAX_SCHEDULE_TIMEOUT for none
  *
  * Context: process; sleeps, killable.
@@ -130,23 +198,40 @@ static int lock_give_up(struct tally_lock_req *req, int why)
  */
 int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
 {
-	struct tally_handle *handle = req->handle;
+	long limit = lock_try_limit(req);
 	long left;
 	int err;
 
-	err = tally_handle_enter(handle, timeout);
-	if (err)
-		return err;
-	err = lock_bind(handle->lock);
+	err = tally_handle_enter(req->handle, timeout);
 	if (!err)
-		err = lock_enqueue(req, try);
-	tally_handle_leave(handle);
+		err = lock_ask(req, try);
 	if (err)
 		return err;
-	left = wait_for_completion_killable_timeout(&req->wake, timeout);
+	try &= limit < timeout;
+	left = wait_for_completion_killable_timeout(&req->wake,
+						    try ? limit : timeout);
 	if (left > 0)
 		return lock_result(req);
-	return lock_give_up(req, left ? -EINTR : -ETIMEDOUT);
+	if (left)
+		return lock_give_up(req, -EINTR);
+	return lock_give_up(req, try ? -EWOULDBLOCK : -ETIMEDOUT);
+}
+
+/**
+ * tally_lock_request - ask for the lock
+ * @req: request, prepared with tally_lock_req_init() or released, with news()
+ * @try: do not wait for any user
+ *
+ * Context: any but hard interrupts; does not wait.
+ * Return: 0: news() tells, or has told already; -EDEADLK, -EACCES, -EIDRM,
+ * -ESTALE, -ENOTCONN, -ESHUTDOWN: it will not; -EAGAIN: only a call that sleeps
+ * can find the lock again.
+ */
+int tally_lock_request(struct tally_lock_req *req, bool try)
+{
+	int err = tally_handle_try_enter(req->handle);
+
+	return err ?: lock_ask(req, try);
 }
 
 /**
@@ -166,8 +251,10 @@ int tally_lock_release(struct tally_lock_req *req)
 	if (req->state == TALLY_LOCK_REQ_HELD) {
 		if (!tally_lock_lease_valid(c))
 			err = -ESTALE;
-		c->inside = NULL;
-		c->unlock = true;
+		list_del_init(&req->list);
+		c->unlocks++;
+		if (c->upgrader == req)
+			lock_no_upgrade(c);
 	} else {
 		err = req->state == TALLY_LOCK_REQ_LOST ? -ESTALE : -EINVAL;
 	}
@@ -176,6 +263,82 @@ int tally_lock_release(struct tally_lock_req *req)
 	spin_unlock_irqrestore(&c->lock, flags);
 	tally_lock_run(c);
 	return err;
+}
+
+/* With c->lock: why @req cannot change the mode it holds the lock in, or 0. */
+static int lock_held_in(struct tally_lock_client *c, struct tally_lock_req *req,
+			u8 mode)
+{
+	if (req->state == TALLY_LOCK_REQ_LOST)
+		return -ESTALE;
+	if (req->state != TALLY_LOCK_REQ_HELD || req->mode != mode)
+		return -EINVAL;
+	return tally_lock_lease_valid(c) ? 0 : -ESTALE;
+}
+
+/**
+ * tally_lock_downgrade - go on holding it shared
+ * @req: request that holds it exclusively
+ *
+ * Context: any but hard interrupts; does not wait.
+ * Return: 0; -ESTALE: it has been lost; -EINVAL: it is not held exclusively.
+ */
+int tally_lock_downgrade(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&c->lock, flags);
+	err = lock_held_in(c, req, TALLY_LMODE_X);
+	if (!err) {
+		req->mode = TALLY_LMODE_S;
+		c->downgrade = true;
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+	tally_lock_run(c);
+	return err;
+}
+
+static int lock_begin_upgrade(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&c->lock, flags);
+	err = lock_held_in(c, req, TALLY_LMODE_S);
+	if (!err && (c->upgrader || c->downgrade ||
+		     c->lc.st != TALLY_LC_HOLD))
+		err = -EDEADLK;
+	if (!err) {
+		reinit_completion(&req->wake);
+		c->upgrader = req;
+		c->upgrade = true;
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+	tally_lock_run(c);
+	return err;
+}
+
+/**
+ * tally_lock_upgrade - hold it exclusively, if nobody is in the way
+ * @req: request that holds it shared
+ *
+ * Context: process; sleeps, killable.
+ * Return: 0 with a new @req->token; -EDEADLK: others hold it or wait for it,
+ * and -EAGAIN: release it and acquire it anew: it is still held shared;
+ * -ESTALE: it has been lost; -EINVAL: it is not held shared; -ENOTCONN: no link
+ * to the home; -EINTR: unknown, only to be released.
+ */
+int tally_lock_upgrade(struct tally_lock_req *req)
+{
+	int err = lock_begin_upgrade(req);
+
+	if (err)
+		return err;
+	err = wait_for_completion_killable(&req->wake);
+	return err ? -EINTR : req->status;
 }
 
 /**
@@ -218,159 +381,45 @@ u64 tally_lock_lease_left(struct tally_lock_req *req)
 }
 
 /**
- * tally_lock_client_message - the home says something
+ * tally_lock_recalled - does another node wait?
+ * @req: request that acquired it
+ *
+ * Return: true from the recall until it is released.
+ */
+bool tally_lock_recalled(struct tally_lock_req *req)
+{
+	return READ_ONCE(req->state) == TALLY_LOCK_REQ_HELD &&
+	       READ_ONCE(req->recalled);
+}
+
+/**
+ * tally_lock_client_user - who of this node is inside
  * @handle: the lock
- * @msg: what
+ * @pid: out: process, 0 for kernel code
+ * @comm: out: its name
+ * @since: out: CLOCK_BOOTTIME ns
  *
- * Context: process.
+ * Return: 1: somebody; 0: nobody, the lock is cached; -1: it is not ours.
  */
-void tally_lock_client_message(struct tally_handle *handle,
-			       const struct tally_lmsg *msg)
+int tally_lock_client_user(struct tally_handle *handle, pid_t *pid,
+			   char comm[TASK_COMM_LEN], u64 *since)
 {
 	struct tally_lock_client *c = handle->lock;
-	struct lock_in *in = kmalloc(sizeof(*in), GFP_KERNEL | __GFP_NOFAIL);
+	struct tally_lock_req *req;
 	unsigned long flags;
-
-	trace_tally_lock_message(false, handle->view->remote_id, handle->id,
-				 msg->type, msg->gen);
-	in->msg = *msg;
-	spin_lock_irqsave(&c->lock, flags);
-	list_add_tail(&in->list, &c->inbox);
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
-}
-
-static bool lock_in_session(struct tally_lock_client *c,
-			    struct tally_session *s, bool down)
-{
-	unsigned long flags;
-	bool in;
+	int inside = -1;
 
 	spin_lock_irqsave(&c->lock, flags);
-	in = c->session == s && !(down && c->lc.up);
+	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
+				       list);
+	if (req) {
+		inside = 1;
+		*pid = req->pid;
+		strscpy(comm, req->comm, TASK_COMM_LEN);
+		*since = req->granted_at;
+	} else if (c->lc.st == TALLY_LC_CACHED) {
+		inside = 0;
+	}
 	spin_unlock_irqrestore(&c->lock, flags);
-	return in;
-}
-
-static void lock_link_up(struct tally_handle *handle, void *ctx)
-{
-	struct tally_lock_client *c = handle->lock;
-
-	/* One that was made during this walk is up already. */
-	if (!lock_in_session(c, ctx, true))
-		return;
-	tally_lock_signal(c, TALLY_LOCK_UP);
-	flush_work(&c->send);
-}
-
-static void lock_link_down(struct tally_handle *handle, void *ctx)
-{
-	if (!lock_in_session(handle->lock, ctx, false))
-		return;
-	tally_lock_signal(handle->lock, TALLY_LOCK_DOWN);
-	/* What it has taken from the outbox must not go out on the next link. */
-	flush_work(&handle->lock->send);
-}
-
-static void lock_session_lost(struct tally_handle *handle, void *ctx)
-{
-	if (lock_in_session(handle->lock, ctx, false))
-		tally_lock_signal(handle->lock, TALLY_LOCK_LOST);
-}
-
-/**
- * tally_locks_session_live - the link to a home is up
- * @s: session with it
- * @resumed: it was up before: say what we have
- */
-void tally_locks_session_live(struct tally_session *s, bool resumed)
-{
-	if (!resumed)
-		return;
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_up, s);
-	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0, NULL, 0);
-}
-
-/**
- * tally_locks_session_down - the link broke; its QPs are destroyed
- * @s: the session
- */
-void tally_locks_session_down(struct tally_session *s)
-{
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_down, s);
-	tally_lock_homes_down(s);
-}
-
-/**
- * tally_locks_session_lost - the session is over: whoever holds must know
- * @s: the session
- */
-void tally_locks_session_lost(struct tally_session *s)
-{
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_session_lost, s);
-}
-
-/**
- * tally_locks_session_leave - we are about to say goodbye
- * @s: the session
- */
-void tally_locks_session_leave(struct tally_session *s)
-{
-	tally_locks_session_lost(s);
-}
-
-/**
- * tally_locks_session_over - the session is fenced
- * @s: the session
- */
-void tally_locks_session_over(struct tally_session *s)
-{
-	tally_locks_session_lost(s);
-	tally_lock_homes_over(s);
-}
-
-/**
- * tally_locks_message - a lock message came
- * @s: from whom
- * @type: TALLY_MSG_LOCK or TALLY_MSG_RESYNC
- * @body: its body
- * @len: length of the body
- *
- * Return: 0; -EPROTO when the peer broke the protocol; -ENOMEM.
- */
-int tally_locks_message(struct tally_session *s, u16 type, const void *body,
-			u32 len)
-{
-	const struct tally_msg_lock *lock = body;
-	struct tally_handle *handle;
-	struct tally_object *object;
-	struct tally_lmsg msg;
-	u32 arena, id, gen;
-	int err = 0;
-
-	if (type == TALLY_MSG_RESYNC) {
-		if (len)
-			return -EPROTO;
-		tally_lock_homes_resync_end(s);
-		return 0;
-	}
-	if (tally_lock_decode(lock, len, &arena, &id, &gen, &msg))
-		return -EPROTO;
-	if (msg.type < TALLY_LM_GRANT) {
-		object = tally_object_by_id(s->node, arena, id, gen);
-		if (!object)
-			return 0;	/* deleted meanwhile */
-		err = tally_lock_home_message(s, object, &msg);
-		tally_object_put(object);
-		return err;
-	}
-	handle = tally_views_by_id(s, arena, id, gen);
-	if (!handle)
-		return 0;
-	if (handle->type == TALLY_TYPE_LOCK)
-		tally_lock_client_message(handle, &msg);
-	else
-		err = -EPROTO;
-	tally_handle_put(handle);
-	return err;
+	return inside;
 }

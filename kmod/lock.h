@@ -6,6 +6,7 @@
 #ifndef TALLY_LOCK_H
 #define TALLY_LOCK_H
 
+#include "lockmsg.h"
 #include "view.h"
 
 enum tally_lock_req_state {
@@ -15,47 +16,75 @@ enum tally_lock_req_state {
 	TALLY_LOCK_REQ_LOST,
 };
 
+/* What a user is told; see struct tally_lock_req. */
+enum tally_lock_news {
+	TALLY_LOCK_NEWS_GRANTED,	/* HELD, or an upgrade was answered */
+	TALLY_LOCK_NEWS_FAILED,		/* IDLE, why is in status */
+	TALLY_LOCK_NEWS_RECALL,		/* another node waits */
+	TALLY_LOCK_NEWS_LOST,		/* LOST, before anybody else can get it */
+};
+
 /**
  * struct tally_lock_req - one local user of a lock; owned by the caller
- * @list: in the client's queue while it waits
+ * @list: in the client's queue while it waits, among its holders while HELD
  * @handle: the lock; the caller keeps a reference
  * @state: under the client's lock
- * @status: why a request ended without a grant, negative errno
+ * @mode: TALLY_LMODE_*, wanted or held
+ * @status: why a request ended without a grant, or an upgrade without X,
+ *	negative errno
  * @token: fencing token while HELD
  * @granted_at: CLOCK_BOOTTIME ns of the grant
- * @pid: who asked, for `show`
- * @comm: name of that task
+ * @pid: who asked, for `show`; 0: kernel code
+ * @comm: name of that task, or of the kernel's user
  * @try: it does not want to wait
- * @wake: completed when @state leaves WAITING
- * @lost: called when a held lock is lost, before anybody else can get it; a
- *	spinlock is held: wake somebody up, nothing more; NULL: nobody to tell
+ * @recalled: it has been told that another node waits
+ * @wake: completed when @state leaves WAITING, or an upgrade is answered
+ * @news: called with every change; a spinlock is held and it may be any
+ *	context: wake somebody up, nothing more; NULL: nobody to tell
  */
 struct tally_lock_req {
 	struct list_head list;
 	struct tally_handle *handle;
 	enum tally_lock_req_state state;
+	u8 mode;
 	int status;
 	u64 token;
 	u64 granted_at;
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 	bool try;
+	bool recalled;
 	struct completion wake;
-	void (*lost)(struct tally_lock_req *req);
+	void (*news)(struct tally_lock_req *req, enum tally_lock_news what);
 };
 
 void tally_lock_req_init(struct tally_lock_req *req,
 			 struct tally_handle *handle);
+/* @mode, and who it is for `show`: the current task. */
+void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode);
 /*
- * Acquire. @try: do not wait: -EWOULDBLOCK. Killable. 0 with req->token;
- * -ETIMEDOUT, -EINTR, -EIDRM, -ESTALE, -ENOTCONN, -ESHUTDOWN, -EACCES: not
- * acquired (the protocol takes care of what was posted).
+ * Acquire in req->mode. @try: wait for no user: -EWOULDBLOCK. Killable. 0 with
+ * req->token; -ETIMEDOUT, -EINTR, -EIDRM, -ESTALE, -ENOTCONN, -ESHUTDOWN,
+ * -EACCES: not acquired (the protocol takes care of what was posted).
  */
 int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout);
+/* Ask for it in req->mode; news() tells. 0: asked. Does not wait. */
+int tally_lock_request(struct tally_lock_req *req, bool try);
+/* It is not wanted any more. True: no answer comes but FAILED with @why. */
+bool tally_lock_cancel(struct tally_lock_req *req, int why);
 /* Release. 0; -ESTALE: it had been lost; -EINVAL: not held. Does not wait. */
 int tally_lock_release(struct tally_lock_req *req);
+/* From exclusive to shared. 0; -ESTALE; -EINVAL. Does not wait. */
+int tally_lock_downgrade(struct tally_lock_req *req);
+/*
+ * From shared to exclusive, with a new token, if nobody else has or wants the
+ * lock: else -EDEADLK, and it is still held shared. Killable.
+ */
+int tally_lock_upgrade(struct tally_lock_req *req);
 /* True while held and the lease is valid. */
 bool tally_lock_held(struct tally_lock_req *req);
+/* Does another node wait for what @req holds? */
+bool tally_lock_recalled(struct tally_lock_req *req);
 /* How long the tenure is safe without contact to the home. */
 u64 tally_lock_lease_left(struct tally_lock_req *req);
 
@@ -63,6 +92,10 @@ u64 tally_lock_lease_left(struct tally_lock_req *req);
 int tally_lock_home_create(struct tally_object *object);
 void tally_lock_home_delete(struct tally_object *object);	/* the name is gone */
 void tally_lock_home_destroy(struct tally_object *object);	/* last reference */
+
+/* Change the settings and tell every node that has it open. 0, -EIDRM. */
+int tally_lock_home_set(struct tally_object *object,
+			const struct tally_lock_set *set);
 
 /* Client side, called by handle.c for handles of type lock. */
 int tally_lock_client_create(struct tally_handle *handle);
@@ -81,7 +114,12 @@ int tally_locks_message(struct tally_session *s, u16 type, const void *body,
 			u32 len);
 
 /* Between lock.c and lock_home.c. */
-struct tally_lmsg;
+/*
+ * Who of our own users is inside: 1 with @pid and @comm, 0: nobody, it is kept
+ * for them; -1: they have nothing of it.
+ */
+int tally_lock_client_user(struct tally_handle *handle, pid_t *pid,
+			   char comm[TASK_COMM_LEN], u64 *since);
 /* The handle of the home's own users comes and goes. */
 int tally_lock_home_attach(struct tally_object *object,
 			   struct tally_handle *handle);
@@ -92,8 +130,9 @@ void tally_lock_home_local(struct tally_object *object,
 			   const struct tally_lmsg *msg);
 /* The loopback conn broke under our own users: start them over. */
 void tally_lock_home_local_reset(struct tally_object *object, bool up);
+/* @next: SUCC: name of the successor, or NULL */
 void tally_lock_client_message(struct tally_handle *handle,
-			       const struct tally_lmsg *msg);
+			       const struct tally_lmsg *msg, const char *next);
 int tally_lock_home_message(struct tally_session *s,
 			    struct tally_object *object,
 			    const struct tally_lmsg *msg);
@@ -104,20 +143,34 @@ void tally_lock_homes_over(struct tally_session *s);
 
 /**
  * struct tally_lock_info - what `lock show` tells, at the home
- * @state: "free", "fast", "managed", "grace"
- * @holder: node that holds it, "" if none
+ * @state: "free", "fast", "managed", "cached", "grace"; "cached" where the home
+ *	can know it, of its own users
+ * @shared: it is held in shared mode
+ * @holders: how many nodes hold it
+ * @holder: node that holds it, one of them, "" if none
  * @holder_slot: its node slot
  * @token: token counter
  * @waiters: nodes in the queue
  * @age_ms: how long the holder has it; 0 where the home cannot know (fast)
+ * @lease_ms: when the home could reclaim it without a word of the holder;
+ *	U64_MAX: it is ours
+ * @pid: of the user, if it is one of ours, else 0
+ * @comm: name of that user, else ""
+ * @set: settings
  */
 struct tally_lock_info {
 	const char *state;
+	bool shared;
+	u32 holders;
 	char holder[TALLY_NAME_SIZE];
 	u16 holder_slot;
 	u64 token;
 	u32 waiters;
 	u64 age_ms;
+	u64 lease_ms;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+	struct tally_lock_set set;
 };
 
 void tally_lock_info(struct tally_object *object, struct tally_lock_info *info);

@@ -78,13 +78,13 @@ static void home_post_clrw(struct tally_lock_home *h, u64 delta)
 	home_post(h, &h->main);
 }
 
-static void home_post_sweep(struct tally_lock_home *h, u16 slot)
+static void home_post_sweep(struct tally_lock_home *h, u16 slot, u64 field)
 {
 	h->sweep.kind = TALLY_LHE_SWEEP_DONE;
 	h->sweep.slot = slot;
 	h->sweep.op.type = TALLY_OP_FAA;
 	h->sweep.op.addr = 0;
-	h->sweep.op.value = tally_lw_minus(slot);
+	h->sweep.op.value = tally_lw_minus(field);
 	home_post(h, &h->sweep);
 }
 
@@ -100,8 +100,30 @@ static void home_send_local(struct tally_lock_home *h,
 	spin_unlock(&h->local_lock);
 	if (!handle)
 		return;
-	tally_lock_client_message(handle, msg);
+	tally_lock_client_message(handle, msg, NULL);
 	tally_handle_put(handle);
+}
+
+void tally_lock_home_tell(struct tally_object *object,
+			  const struct tally_lmsg *msg)
+{
+	home_send_local(object->lock, msg);
+}
+
+/* The node a SUCC names; our own users are reached through REL and GRANT. */
+static void home_next_name(struct tally_lock_home *h,
+			   const struct tally_lmsg *msg, char *name)
+{
+	struct tally_session *s;
+
+	name[0] = '\0';
+	if (!msg->next_slot || msg->next_slot == TALLY_SLOT_HOME)
+		return;
+	s = tally_node_slot_session(home_node_of(h), msg->next_slot);
+	if (!s)
+		return;
+	strscpy(name, s->peer->name, TALLY_NAME_SIZE);
+	tally_session_put(s);
 }
 
 /* A session without a live conn gets nothing: RESYNC makes up for it. */
@@ -110,6 +132,7 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 {
 	struct tally_object *object = h->object;
 	struct tally_node *node = home_node_of(h);
+	char next[TALLY_NAME_SIZE];
 	struct tally_msg_lock body;
 	struct tally_session *s;
 
@@ -120,8 +143,9 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 	s = tally_node_slot_session(node, slot);
 	if (!s)
 		return;
+	home_next_name(h, msg, next);
 	tally_lock_encode(&body, object->arena->id, object->id,
-			  object->generation, msg);
+			  object->generation, msg, next);
 	trace_tally_lock_message(true, object->arena->id, object->id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);
@@ -153,7 +177,7 @@ static void home_act(struct tally_lock_home *h,
 		home_post_clrw(h, a->delta);
 		break;
 	case TALLY_LHA_POST_SWEEP:
-		home_post_sweep(h, a->slot);
+		home_post_sweep(h, a->slot, a->delta);
 		break;
 	case TALLY_LHA_SEND:
 		home_send(h, a->slot, &a->msg);
@@ -173,29 +197,38 @@ static void home_act(struct tally_lock_home *h,
 	}
 }
 
+static void home_read_word(struct tally_lock_home *h, struct tally_lh_event *ev)
+{
+	u64 *word;
+
+	if (h->lh.cpu)
+		return;
+	word = tally_arena_word(h->object->arena, h->object->word);
+	ev->state = READ_ONCE(word[0]);
+	smp_rmb();	/* state first: see pump in lockhome.c */
+	ev->token = READ_ONCE(word[1]);
+}
+
 /* Under h->lock: one event, with the words as they are now. */
 void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 {
 	struct tally_lh_node *cur = h->lh.cur;
 	struct tally_lh_actions out;
-	u64 *word;
 	u32 i;
 
 	lockdep_assert_held(&h->lock);
 	if (h->dead)
 		return;
-	if (!h->lh.cpu) {
-		word = tally_arena_word(h->object->arena, h->object->word);
-		ev->state = READ_ONCE(word[0]);
-		smp_rmb();	/* state first: see pump in lockhome.c */
-		ev->token = READ_ONCE(word[1]);
-	}
-	tally_lh_step(&h->lh, ev, &out);
-	WARN_ON_ONCE(out.bug);
+	do {
+		home_read_word(h, ev);
+		tally_lh_step(&h->lh, ev, &out);
+		WARN_ON_ONCE(out.bug);
+		for (i = 0; i < out.n; i++)
+			home_act(h, &out.a[i]);
+		ev->kind = TALLY_LHE_MORE;
+	} while (out.more);
 	if (cur != h->lh.cur)
 		h->changed_at = ktime_get_boottime_ns();
-	for (i = 0; i < out.n; i++)
-		home_act(h, &out.a[i]);
 }
 
 /* Under h->lock. */
@@ -249,26 +282,33 @@ static void home_grace(struct tally_lock_home *h)
 		home_queue(h, nsecs_to_jiffies(h->grace_until - now) + 1);
 }
 
-/* Under h->lock: a session whose field is gone gives its slot back. */
-static struct tally_session *home_swept(struct tally_lock_home *h)
+/* Under h->lock: sessions whose fields are gone, which gives their slots back. */
+static void home_take_swept(struct tally_lock_home *h, struct list_head *gone)
 {
-	struct tally_session *s = NULL;
-	u32 i;
+	struct home_swept *swept, *next;
 
-	for (i = 0; !s && i < ARRAY_SIZE(h->swept); i++)
-		if (h->swept[i] &&
-		    (h->dead ||
-		     !tally_lh_sweeping(&h->lh, h->swept[i]->peer_slot)))
-			swap(s, h->swept[i]);
-	return s;
+	list_for_each_entry_safe(swept, next, &h->swept, list)
+		if (h->dead ||
+		    !tally_lh_sweeping(&h->lh, swept->session->peer_slot))
+			list_move(&swept->list, gone);
+}
+
+static void home_put_swept(struct list_head *gone)
+{
+	struct home_swept *swept, *next;
+
+	list_for_each_entry_safe(swept, next, gone, list) {
+		tally_session_put(swept->session);
+		kfree(swept);
+	}
 }
 
 static void home_work(struct work_struct *work)
 {
 	struct tally_lock_home *h = container_of(work, struct tally_lock_home,
 						 work.work);
-	struct tally_session *a, *b;
 	const char *reason;
+	LIST_HEAD(gone);
 	bool bad;
 
 	mutex_lock(&h->lock);
@@ -276,14 +316,10 @@ static void home_work(struct work_struct *work)
 	home_op_take(h, &h->sweep);
 	home_mend(h);
 	home_grace(h);
-	a = home_swept(h);
-	b = home_swept(h);
+	home_take_swept(h, &gone);
 	bad = h->bad && !h->dead;
 	mutex_unlock(&h->lock);
-	if (a)
-		tally_session_put(a);
-	if (b)
-		tally_session_put(b);
+	home_put_swept(&gone);
 	if (bad)
 		tally_object_del(h->object->arena, h->object->config.name,
 				 TALLY_TYPE_LOCK, &reason);
@@ -323,6 +359,7 @@ static struct tally_lock_home *home_alloc(struct tally_object *object)
 	mutex_init(&h->lock);
 	spin_lock_init(&h->local_lock);
 	xa_init(&h->nodes);
+	INIT_LIST_HEAD(&h->swept);
 	INIT_DELAYED_WORK(&h->work, home_work);
 	h->main.home = h;
 	h->main.op.done = home_op_done;
@@ -398,9 +435,9 @@ void tally_lock_home_delete(struct tally_object *object)
 void tally_lock_home_destroy(struct tally_object *object)
 {
 	struct tally_lock_home *h = object->lock;
-	struct tally_session *s;
 	struct home_node *hn;
 	unsigned long slot;
+	LIST_HEAD(gone);
 
 	xa_for_each(&h->nodes, slot, hn) {
 		if (hn->session)
@@ -408,8 +445,8 @@ void tally_lock_home_destroy(struct tally_object *object)
 		kfree(hn);
 	}
 	xa_destroy(&h->nodes);
-	while ((s = home_swept(h)))
-		tally_session_put(s);
+	list_splice_init(&h->swept, &gone);
+	home_put_swept(&gone);
 	kfree(h);
 	object->lock = NULL;
 }
@@ -430,7 +467,7 @@ static struct home_node *home_node_get(struct tally_lock_home *h, u16 slot,
 		return NULL;
 	}
 	hn->session = s ? tally_session_get(s) : NULL;
-	tally_lh_node_init(&hn->n, slot, !s || !s->resyncing);
+	tally_lh_node_init(&hn->n, slot, s ? s->id : 0, !s || !s->resyncing);
 	return hn;
 }
 

@@ -19,6 +19,16 @@ struct home_node {
 };
 
 /**
+ * struct home_swept - a session whose field is to be taken out of the word
+ * @list: in home->swept
+ * @session: referenced
+ */
+struct home_swept {
+	struct list_head list;
+	struct tally_session *session;
+};
+
+/**
  * struct home_op - one operation of the home on the word
  * @op: the operation
  * @home: its lock
@@ -44,11 +54,11 @@ struct home_op {
  * @nodes: slot -> struct home_node
  * @dead: the lock was deleted
  * @main: sets and clears W
- * @sweep: takes a dead owner out
- * @swept: sessions whose fields are to be taken out of the word, referenced:
- *	their slots are not free yet
+ * @sweep: takes fields of dead nodes out
+ * @swept: struct home_swept: their slots are not free yet
  * @broken: an operation broke: the table must be told when there is a new
  *	loopback conn
+ * @set_changed: settings are not what sessions were told when they opened it
  * @bad: the word is bad: the lock is to be deleted
  * @grace_until: CLOCK_BOOTTIME ns
  * @changed_at: when the holder changed as far as the home knows
@@ -64,9 +74,10 @@ struct tally_lock_home {
 	bool dead;
 	struct home_op main;
 	struct home_op sweep;
-	struct tally_session *swept[2];
+	struct list_head swept;
 	bool broken;
 	bool bad;
+	bool set_changed;
 	u64 grace_until;
 	u64 changed_at;
 	struct delayed_work work;
@@ -74,6 +85,9 @@ struct tally_lock_home {
 	struct tally_handle *local;
 };
 
+/* A message to our own users. */
+void tally_lock_home_tell(struct tally_object *object,
+			  const struct tally_lmsg *msg);
 /* With h->lock: one event, with the words as they are now. */
 void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
 

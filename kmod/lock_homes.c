@@ -2,6 +2,7 @@
 /* All locks of this home: what a session means to them, and what they show. */
 #include <linux/slab.h>
 #include "lock_home.h"
+#include "lockwire.h"
 #include "peer.h"
 
 typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);
@@ -49,6 +50,33 @@ void tally_lock_homes_down(struct tally_session *s)
 	homes_each(s, -1, home_link_down);
 }
 
+static void home_send_set(struct tally_object *object, struct tally_session *s,
+			  const struct tally_lmsg *msg)
+{
+	struct tally_msg_lock body;
+
+	if (!tally_object_opened(object, s))
+		return;
+	tally_lock_encode(&body, object->arena->id, object->id,
+			  object->generation, msg, NULL);
+	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
+}
+
+static struct tally_lmsg home_set_msg(struct tally_object *object)
+{
+	struct tally_lock_set set;
+
+	mutex_lock(&object->arena->lock);
+	set = object->config.set;
+	mutex_unlock(&object->arena->lock);
+	return (struct tally_lmsg){
+		.type = TALLY_LM_SET,
+		.flags = set.cache ? TALLY_LMF_CACHE : 0,
+		.gen = set.grants,
+		.last = set.ms,
+	};
+}
+
 static void home_resync_end(struct tally_lock_home *h, struct tally_session *s)
 {
 	struct home_node *hn = xa_load(&h->nodes, s->peer_slot);
@@ -57,9 +85,14 @@ static void home_resync_end(struct tally_lock_home *h, struct tally_session *s)
 		.slot = s->peer_slot,
 		.node = hn ? &hn->n : NULL,
 	};
+	struct tally_lmsg msg;
 
 	if (hn || !tally_lh_fast(&h->lh))
 		tally_home_step(h, &ev);
+	if (h->set_changed) {
+		msg = home_set_msg(h->object);
+		home_send_set(h->object, s, &msg);
+	}
 }
 
 /**
@@ -75,17 +108,14 @@ void tally_lock_homes_resync_end(struct tally_session *s)
 /* The slot is taken until its field is out of the word. */
 static void home_hold_slot(struct tally_lock_home *h, struct tally_session *s)
 {
-	u32 i;
+	struct home_swept *swept;
 
-	for (i = 0; i < ARRAY_SIZE(h->swept); i++) {
-		if (h->swept[i] == s)
+	list_for_each_entry(swept, &h->swept, list)
+		if (swept->session == s)
 			return;
-		if (h->swept[i])
-			continue;
-		h->swept[i] = tally_session_get(s);
-		return;
-	}
-	WARN_ON_ONCE(1);
+	swept = kmalloc(sizeof(*swept), GFP_KERNEL | __GFP_NOFAIL);
+	swept->session = tally_session_get(s);
+	list_add_tail(&swept->list, &h->swept);
 }
 
 static void home_session_end(struct tally_lock_home *h,
@@ -168,6 +198,83 @@ static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
 		tally_session_put(s);
 }
 
+/* One that has it: there may be several readers. */
+static u16 home_holder(const struct tally_lh *lh, u64 state)
+{
+	if (lh->cur)
+		return lh->cur->slot;
+	if (lh->shared)
+		return lh->shared->slot;
+	if (tally_lw_owner(state))
+		return tally_lw_owner(state);
+	return tally_lw_bits(state) ? __ffs64(tally_lw_bits(state)) + 1 : 0;
+}
+
+/* Bits of nodes that wait are no holds; of others the home cannot tell. */
+static u32 home_holders(const struct tally_lh *lh, u64 state)
+{
+	const struct tally_lh_node *n;
+	u64 bits = tally_lw_bits(state);
+	u32 count = (lh->cur || tally_lw_owner(state)) ? 1 : 0;
+
+	for (n = lh->shared; n; n = n->next) {
+		bits &= ~tally_lh_slot_mask(n->slot);
+		count++;
+	}
+	for (n = lh->head; n; n = n->next)
+		bits &= ~tally_lh_slot_mask(n->slot);
+	return count + hweight64(bits);
+}
+
+static u64 home_lease_left(struct tally_lock_home *h, u16 slot)
+{
+	struct tally_session *s;
+	u64 now = ktime_get_boottime_ns();
+	u64 until;
+
+	if (slot == TALLY_SLOT_HOME)
+		return U64_MAX;
+	s = tally_node_slot_session(h->object->arena->node, slot);
+	if (!s)
+		return 0;
+	until = READ_ONCE(s->reclaim_at);
+	tally_session_put(s);
+	return until > now ? div_u64(until - now, NSEC_PER_MSEC) : 0;
+}
+
+/* Of our own users the home knows more than of others. */
+static void home_own_user(struct tally_lock_home *h,
+			  struct tally_lock_info *info)
+{
+	struct tally_handle *handle;
+	u64 since = 0;
+	int inside;
+
+	spin_lock(&h->local_lock);
+	handle = h->local;
+	if (handle && !kref_get_unless_zero(&handle->ref))
+		handle = NULL;
+	spin_unlock(&h->local_lock);
+	if (!handle)
+		return;
+	inside = tally_lock_client_user(handle, &info->pid, info->comm, &since);
+	if (!inside)
+		info->state = "cached";
+	else if (inside > 0)
+		info->age_ms = div_u64(ktime_get_boottime_ns() - since,
+				       NSEC_PER_MSEC);
+	tally_handle_put(handle);
+}
+
+static const char *home_state(const struct tally_lh *lh, u16 holder)
+{
+	if (lh->grace)
+		return "grace";
+	if (!tally_lh_fast(lh) && !(lh->cpu && !lh->cur && !lh->shared))
+		return "managed";
+	return holder ? "fast" : "free";
+}
+
 /**
  * tally_lock_info - what there is to show of a lock
  * @object: the lock
@@ -181,24 +288,31 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	u64 state;
 
 	memset(info, 0, sizeof(*info));
+	mutex_lock(&object->arena->lock);
+	info->set = object->config.set;
+	mutex_unlock(&object->arena->lock);
 	mutex_lock(&h->lock);
 	state = h->lh.cpu ? 0 : READ_ONCE(word[0]);
-	info->holder_slot = h->lh.cur ? h->lh.cur->slot : tally_lw_owner(state);
+	info->holder_slot = home_holder(&h->lh, state);
+	info->holders = home_holders(&h->lh, state);
+	info->shared = info->holder_slot && !h->lh.cur &&
+		       !tally_lw_owner(state);
 	info->token = max(h->lh.ng, READ_ONCE(word[1])) << 8;
-	if (h->lh.grace)
-		info->state = "grace";
-	else if (!tally_lh_fast(&h->lh) && !(h->lh.cpu && !h->lh.cur))
-		info->state = "managed";
-	else
-		info->state = info->holder_slot ? "fast" : "free";
+	info->state = home_state(&h->lh, info->holder_slot);
 	for (n = h->lh.head; n; n = n->next)
 		info->waiters++;
+	/* One that has been told of waits no less. */
+	info->waiters += h->lh.suc ? 1 : 0;
 	/* Of a fast tenure the home does not know when it began. */
 	if (h->lh.cur)
 		info->age_ms = div_u64(ktime_get_boottime_ns() -
 				       h->changed_at, NSEC_PER_MSEC);
-	if (info->holder_slot)
+	if (info->holder_slot) {
 		home_slot_name(h, info->holder_slot, info->holder);
+		info->lease_ms = home_lease_left(h, info->holder_slot);
+	}
+	if (info->holder_slot == TALLY_SLOT_HOME)
+		home_own_user(h, info);
 	mutex_unlock(&h->lock);
 }
 
@@ -217,10 +331,49 @@ int tally_lock_waiter(struct tally_object *object, u32 i,
 	struct tally_lh_node *n;
 
 	mutex_lock(&h->lock);
-	for (n = h->lh.head; n && i; n = n->next)
-		i--;
+	n = h->lh.head;
+	if (h->lh.suc && !i--)
+		n = h->lh.suc;
+	else
+		for (; n && i; n = n->next)
+			i--;
 	if (n)
 		home_slot_name(h, n->slot, name);
 	mutex_unlock(&h->lock);
 	return n ? 0 : -ENOENT;
+}
+
+/**
+ * tally_lock_home_set - change the settings of a lock
+ * @object: the lock
+ * @set: what they become
+ *
+ * Context: process; does not wait for the network. A node whose link is down
+ * is told when it resumes.
+ * Return: 0, or -EIDRM: it was deleted.
+ */
+int tally_lock_home_set(struct tally_object *object,
+			const struct tally_lock_set *set)
+{
+	struct tally_node *node = object->arena->node;
+	struct tally_lmsg msg;
+	struct tally_session *s;
+	int slot;
+
+	if (READ_ONCE(object->deleted))
+		return -EIDRM;
+	mutex_lock(&object->arena->lock);
+	object->config.set = *set;
+	mutex_unlock(&object->arena->lock);
+	WRITE_ONCE(object->lock->set_changed, true);
+	msg = home_set_msg(object);
+	tally_lock_home_tell(object, &msg);
+	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
+		s = tally_node_slot_session(node, slot);
+		if (!s)
+			continue;
+		home_send_set(object, s, &msg);
+		tally_session_put(s);
+	}
+	return 0;
 }

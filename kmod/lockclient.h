@@ -26,31 +26,46 @@
  * unlocks) is given after the step has returned, never from inside it.
  *
  * Local users.  The node has at most one request (TALLY_LCE_WANT) outstanding
- * and queues its other users above the table.  A WANT is answered by exactly
- * one of GRANTED, FAILED and CANCELLED.  CANCEL is answered in the same step
+ * and queues its other users above the table, in their order; the table serves
+ * the one it was given by joining readers, by the tenure that is there, or by
+ * a new one.  A WANT is answered by exactly one of GRANTED, FAILED and
+ * CANCELLED; then comes the next one's.  CANCEL is answered in the same step
  * (CANCELLED) unless the WANT had been answered before: then it does nothing
  * and the user must unlock.  What is left of a cancelled request is the
- * table's own business; the next WANT takes it over.  After GRANTED the user
- * ends with UNLOCK, or the next user follows it in the same tenure with NEXT.
- * NEXT is a WANT too: usually GRANTED comes at once, and when the tenure has
- * no token left the table releases and asks again.  RECALL says once per
- * tenure that somebody else waits: from then on NEXT may be used only while
- * the cohort budget (grants and time) lasts.  RELEASED says that nothing of
- * the node is left in the lock or on its way there.
+ * table's own business; the next WANT of the same mode takes it over.
+ *
+ * After GRANTED a user is inside until its UNLOCK.  Several are inside together
+ * only in shared mode.  RECALL says once per tenure, if somebody is inside,
+ * that another node waits: no reader joins any more, and after the last UNLOCK
+ * further local users get an exclusive tenure only while the budget lasts:
+ * @budget of them, and none after an UNLOCK that is @late (the driver looks at
+ * the time since RECALL).  RELEASED says that nothing of the node is left in
+ * the lock or on its way there.
+ *
+ * DOWNGRADE is for the only user inside, who is there in X; it cannot fail and
+ * has no answer.  UPGRADE is for a user inside in S and is answered by
+ * UPGRADED or NOT_UPGRADED; the user keeps S meanwhile.  One is outstanding at
+ * a time; an UNLOCK of its user before the answer makes the answer void.
+ *
+ * Caching.  With @cache the node keeps the lock after the last UNLOCK until
+ * another node asks.  Managed tenures of a lock that has a word for this node
+ * are given back all the same: the next one is fast and can be kept.
  *
  * Lease.  On each GRANTED the driver checks that the session's lease is valid
  * now, after the completion or message that brought it; if it is over, it does
  * not tell the user but gives TALLY_LCE_LEASE_LOST.  The same check comes
- * before every NEXT.  When the lease ends, LEASE_LOST is given to every lc of
- * the session before the home may reclaim anything: LOST and FAILED must reach
- * the users before that.  After it the lc answers FAILED(-ENOTCONN) to every
- * WANT until tally_lc_init() for a new session, which needs !tally_lc_busy().
+ * before every UNLOCK and WANT.  When the lease ends, LEASE_LOST is given to
+ * every lc of the session before the home may reclaim anything: LOST and FAILED
+ * must reach the users before that.  After it the lc answers FAILED(-ENOTCONN)
+ * to every WANT until tally_lc_init() for a new session, which needs
+ * !tally_lc_busy().
  *
  * Word operations.  All operations on one word go to one lane.  POST_CAS_FAA is
- * CAS(state, 0, slot) and FAA(token, 1) behind one doorbell; its completion is
- * good only if both are.  POST_RELEASE_FAA is FAA(state, -slot); POST_READ
- * reads the state word; POST_TOKEN_FAA is FAA(token, 1).  Every post is
- * answered by one TALLY_LCE_OP_DONE with the kind of the action, after a good
+ * CAS(state, @compare, @value) and FAA(token, 1), POST_FAA_FAA is
+ * FAA(state, @value) and FAA(token, 1), both behind one doorbell; the
+ * completion is good only if both are.  POST_FAA is FAA(state, @value);
+ * POST_READ reads the state word; POST_TOKEN_FAA is FAA(token, 1).  Every post
+ * is answered by one TALLY_LCE_OP_DONE with the table's @op, after a good
  * completion or, with @broken set, if the operation was flushed, failed or
  * could not be posted.  A broken operation is in doubt: it is never posted
  * again blindly.  The table asks for a READ after the resume and decides from
@@ -61,6 +76,13 @@
  * link is down the table sends nothing; a message that could not be sent is
  * dropped, RESYNC makes up for it.  A message depends on word operations only
  * after their completion; the table keeps that order by itself.
+ *
+ * Successor.  HANDOVER goes to the node in @next_slot of the home, straight and
+ * in parallel with the DONE behind it.  With a SUCC the driver says whether it
+ * has a link to that node (@linked); without one the table sends REL and the
+ * home grants.  When the delivery of a HANDOVER becomes uncertain (it could not
+ * be sent, or the link broke before its completion): HANDED_BAD with its
+ * @msg.next_gen, also if it may have arrived.
  *
  * Break and resume.  When the control conn or the word's lane breaks:
  *
@@ -93,12 +115,12 @@
  * @TALLY_LC_IDLE: nothing
  * @TALLY_LC_ATT: attempt on the word in flight
  * @TALLY_LC_WAIT: request at the home
- * @TALLY_LC_HOLD: a local user is inside
- * @TALLY_LC_CACHED: owned, nobody inside (reserved)
+ * @TALLY_LC_HOLD: local users are inside
+ * @TALLY_LC_CACHED: owned, nobody inside
  * @TALLY_LC_RELF: releasing FAA in flight
- * @TALLY_LC_DNF: downgrade in flight (reserved)
- * @TALLY_LC_UPF: upgrade in flight (reserved)
- * @TALLY_LC_UPW: managed upgrade asked (reserved)
+ * @TALLY_LC_DNF: downgrade in flight
+ * @TALLY_LC_UPF: upgrade in flight
+ * @TALLY_LC_UPW: managed upgrade asked, still holding S
  * @TALLY_LC_DBT: a word operation is in doubt
  * @TALLY_LC_DEAD: the session is over, or the word is bad
  */
@@ -119,17 +141,51 @@ enum tally_lc_state {
 /**
  * enum tally_lc_op - kinds of word operation
  * @TALLY_LC_OP_NONE: none in flight
- * @TALLY_LC_OP_ACQ: CAS and FAA of the token
- * @TALLY_LC_OP_REL: FAA that takes the owner out
+ * @TALLY_LC_OP_ACQ_X: CAS 0 to owner, and FAA of the token
+ * @TALLY_LC_OP_ACQ_S: FAA of the own bit, and of the token
+ * @TALLY_LC_OP_REL: FAA that takes owner or bit out
+ * @TALLY_LC_OP_DOWN: FAA that puts the bit in and takes the owner out
+ * @TALLY_LC_OP_UPG: CAS from exactly the own bit to owner, and FAA of the token
+ * @TALLY_LC_OP_CLAIM: FAA that takes a bit out that is no hold
  * @TALLY_LC_OP_READ: READ of a word in doubt
- * @TALLY_LC_OP_TOKEN: FAA of the token for an acquisition found by READ
+ * @TALLY_LC_OP_TOKEN: FAA of the token for a tenure that needs a number
  */
 enum tally_lc_op {
 	TALLY_LC_OP_NONE,
-	TALLY_LC_OP_ACQ,
+	TALLY_LC_OP_ACQ_X,
+	TALLY_LC_OP_ACQ_S,
 	TALLY_LC_OP_REL,
+	TALLY_LC_OP_DOWN,
+	TALLY_LC_OP_UPG,
+	TALLY_LC_OP_CLAIM,
 	TALLY_LC_OP_READ,
 	TALLY_LC_OP_TOKEN,
+};
+
+/**
+ * enum tally_lc_claim - the own bit in the word where it is not a hold
+ * @TALLY_LC_CLAIM_NONE: not there
+ * @TALLY_LC_CLAIM_IN: there
+ * @TALLY_LC_CLAIM_OUT: its removal is in flight
+ * @TALLY_LC_CLAIM_DOUBT: its removal is in doubt
+ */
+enum tally_lc_claim {
+	TALLY_LC_CLAIM_NONE,
+	TALLY_LC_CLAIM_IN,
+	TALLY_LC_CLAIM_OUT,
+	TALLY_LC_CLAIM_DOUBT,
+};
+
+/**
+ * struct tally_lc_succ - who is next
+ * @gen: generation that is handed to it, 0: nobody
+ * @session: its session at the home
+ * @slot: its slot at the home
+ */
+struct tally_lc_succ {
+	u64 gen;
+	u64 session;
+	u16 slot;
 };
 
 /**
@@ -137,55 +193,88 @@ enum tally_lc_op {
  * @st: enum tally_lc_state
  * @mode: TALLY_LMODE_* of the tenure or request, 0 if none
  * @op: enum tally_lc_op in flight
- * @doubt: TALLY_LC_OP_ACQ or TALLY_LC_OP_REL while @st is DBT
+ * @doubt: ACQ_X, ACQ_S, REL, DOWN or UPG while @st is DBT
+ * @claim: enum tally_lc_claim
  * @local: sub-number of the last local grant of this tenure
+ * @inside: TALLY_LMODE_* of the users inside
  * @word: the node may use the word (a slot with a bit, arena not cpu mode)
+ * @cache: keep the lock when nobody waits
  * @up: the link is up
  * @unsynced: a RESYNC that lists something is not answered yet
  * @fast: the tenure lives in the word
  * @rv: the home wants the lock back
+ * @force: an administrator takes it away
  * @canc: the pending request was cancelled
  * @try: the pending request is one that does not wait
  * @want: a local user waits for an answer
  * @want_try: it does not want to wait
  * @want_direct: it skips the attempt on the word
+ * @want_mode: TALLY_LMODE_* it wants
+ * @early_rv: a REVOKE of @early came before its grant
+ * @early_force: one by an administrator did
  * @slot: this node's slot
+ * @users: how many are inside
+ * @budget: local grants allowed after the recall
+ * @spent: local grants since the recall
  * @err: what a WANT gets in DEAD
  * @gen: generation of the managed tenure, else 0
  * @tenure: tenure number of the fast or managed tenure
  * @last: highest generation ever accepted
+ * @session: this node's session at the home
+ * @early: generation a SUCC or REVOKE came for before its grant, 0: none
+ * @parked: generation of a HANDOVER that waits for SYNCED, 0: none
+ * @succ: who is next
+ * @early_succ: who is next after @early
  */
 struct tally_lc {
 	u8 st;
 	u8 mode;
 	u8 op;
 	u8 doubt;
+	u8 claim;
 	u8 local;
+	u8 inside;
 	bool word;
+	bool cache;
 	bool up;
 	bool unsynced;
 	bool fast;
 	bool rv;
+	bool force;
 	bool canc;
 	bool try;
 	bool want;
 	bool want_try;
 	bool want_direct;
+	u8 want_mode;
+	bool early_rv;
+	bool early_force;
 	u16 slot;
+	u16 users;
+	u16 budget;
+	u16 spent;
 	int err;
 	u64 gen;
 	u64 tenure;
 	u64 last;
+	u64 session;
+	u64 early;
+	u64 parked;
+	struct tally_lc_succ succ;
+	struct tally_lc_succ early_succ;
 };
 
 /**
  * enum tally_lc_event_kind - what can happen to a client
- * @TALLY_LCE_WANT: a local user wants X; @try, @direct
+ * @TALLY_LCE_WANT: a local user wants the lock; @mode, @try, @direct
  * @TALLY_LCE_CANCEL: it does not any more
- * @TALLY_LCE_UNLOCK: the user inside leaves, nobody follows
- * @TALLY_LCE_NEXT: the user inside leaves, the next one follows; @try
+ * @TALLY_LCE_UNLOCK: a user inside leaves; @late
+ * @TALLY_LCE_DOWNGRADE: the only user inside goes on in S
+ * @TALLY_LCE_UPGRADE: a user inside in S wants X, if that needs no waiting
+ * @TALLY_LCE_SET: settings; @cache, @budget
  * @TALLY_LCE_OP_DONE: a word operation ended; @op, @broken, @state, @token
- * @TALLY_LCE_MSG: a message came from the home; @msg
+ * @TALLY_LCE_MSG: a message came; @msg, @linked
+ * @TALLY_LCE_HANDED_BAD: a HANDOVER may not have arrived; @msg.next_gen
  * @TALLY_LCE_LINK_DOWN: the link broke
  * @TALLY_LCE_LINK_UP: the session was resumed on new QPs
  * @TALLY_LCE_LEASE_LOST: the session is over
@@ -194,9 +283,12 @@ enum tally_lc_event_kind {
 	TALLY_LCE_WANT,
 	TALLY_LCE_CANCEL,
 	TALLY_LCE_UNLOCK,
-	TALLY_LCE_NEXT,
+	TALLY_LCE_DOWNGRADE,
+	TALLY_LCE_UPGRADE,
+	TALLY_LCE_SET,
 	TALLY_LCE_OP_DONE,
 	TALLY_LCE_MSG,
+	TALLY_LCE_HANDED_BAD,
 	TALLY_LCE_LINK_DOWN,
 	TALLY_LCE_LINK_UP,
 	TALLY_LCE_LEASE_LOST,
@@ -206,21 +298,31 @@ enum tally_lc_event_kind {
  * struct tally_lc_event - one event
  * @kind: enum tally_lc_event_kind
  * @op: OP_DONE: enum tally_lc_op
+ * @mode: WANT: TALLY_LMODE_*
  * @broken: OP_DONE: no good completion
- * @try: WANT, NEXT: answer at once
+ * @try: WANT: do not wait for anybody
  * @direct: WANT: the lock was managed a moment ago, ask the home without
  *	trying the word first (a hint, ignored together with @try)
- * @state: OP_DONE: value the state word had (ACQ: before the CAS, REL: before
- *	the FAA, READ: read)
- * @token: OP_DONE: value the token word had before the FAA (ACQ, TOKEN)
+ * @late: UNLOCK: the time after a recall is over
+ * @linked: MSG, SUCC: there is a link to the successor
+ * @cache: SET: keep the lock when nobody waits
+ * @budget: SET: local grants after a recall
+ * @state: OP_DONE: value the state word had before the operation, or was read
+ * @token: OP_DONE: value the token word had before the FAA (ACQ_X, ACQ_S, UPG,
+ *	TOKEN)
  * @msg: MSG: the message
  */
 struct tally_lc_event {
 	u8 kind;
 	u8 op;
+	u8 mode;
 	bool broken;
 	bool try;
 	bool direct;
+	bool late;
+	bool linked;
+	bool cache;
+	u16 budget;
 	u64 state;
 	u64 token;
 	struct tally_lmsg msg;
@@ -228,30 +330,39 @@ struct tally_lc_event {
 
 /**
  * enum tally_lc_action_kind - what the driver does
- * @TALLY_LCA_POST_CAS_FAA: post CAS(state, 0, slot), FAA(token, 1)
- * @TALLY_LCA_POST_RELEASE_FAA: post FAA(state, -slot)
+ * @TALLY_LCA_POST_CAS_FAA: post CAS(state, @compare, @value), FAA(token, 1)
+ * @TALLY_LCA_POST_FAA_FAA: post FAA(state, @value), FAA(token, 1)
+ * @TALLY_LCA_POST_FAA: post FAA(state, @value)
  * @TALLY_LCA_POST_READ: post READ(state)
  * @TALLY_LCA_POST_TOKEN_FAA: post FAA(token, 1)
  * @TALLY_LCA_SEND: send @msg to the home
+ * @TALLY_LCA_HANDOVER: send @msg to the successor
  * @TALLY_LCA_GRANTED: the local user has the lock; @token
  * @TALLY_LCA_FAILED: the local user does not get it; @err: -EBUSY (try),
  *	-ENOTCONN (no session, or try while the link is down), -EIO (word bad)
  * @TALLY_LCA_CANCELLED: answer to CANCEL
- * @TALLY_LCA_RECALL: somebody else waits for this tenure
- * @TALLY_LCA_LOST: the user inside has lost the lock
+ * @TALLY_LCA_UPGRADED: the user inside has X; @token
+ * @TALLY_LCA_NOT_UPGRADED: it has S as before; @err: -EDEADLK (others hold it
+ *	or wait for it), -EAGAIN (the tenure has no token left)
+ * @TALLY_LCA_RECALL: another node waits for this tenure
+ * @TALLY_LCA_LOST: all users inside have lost the lock
  * @TALLY_LCA_RELEASED: nothing of this node is left in the lock
  * @TALLY_LCA_VIOLATION: the home broke the protocol
  * @TALLY_LCA_WORD_BAD: the word holds what it cannot hold
  */
 enum tally_lc_action_kind {
 	TALLY_LCA_POST_CAS_FAA,
-	TALLY_LCA_POST_RELEASE_FAA,
+	TALLY_LCA_POST_FAA_FAA,
+	TALLY_LCA_POST_FAA,
 	TALLY_LCA_POST_READ,
 	TALLY_LCA_POST_TOKEN_FAA,
 	TALLY_LCA_SEND,
+	TALLY_LCA_HANDOVER,
 	TALLY_LCA_GRANTED,
 	TALLY_LCA_FAILED,
 	TALLY_LCA_CANCELLED,
+	TALLY_LCA_UPGRADED,
+	TALLY_LCA_NOT_UPGRADED,
 	TALLY_LCA_RECALL,
 	TALLY_LCA_LOST,
 	TALLY_LCA_RELEASED,
@@ -262,14 +373,18 @@ enum tally_lc_action_kind {
 /**
  * struct tally_lc_action - one action
  * @kind: enum tally_lc_action_kind
- * @err: FAILED: negative errno
- * @token: GRANTED: fencing token
- * @msg: SEND: message
+ * @err: FAILED, NOT_UPGRADED: negative errno
+ * @token: GRANTED, UPGRADED: fencing token
+ * @compare: POST_CAS_FAA: value the state word must have
+ * @value: POST_CAS_FAA: value it gets; POST_FAA_FAA, POST_FAA: what is added
+ * @msg: SEND, HANDOVER: message
  */
 struct tally_lc_action {
 	u8 kind;
 	int err;
 	u64 token;
+	u64 compare;
+	u64 value;
 	struct tally_lmsg msg;
 };
 
@@ -291,10 +406,14 @@ struct tally_lc_actions {
  * tally_lc_init() - start a lock for a new session
  * @lc: the lock; no word operation is outstanding
  * @slot: this node's slot at the home
+ * @session: id of the session, which SUCC and HANDOVER name
  * @word: the node uses the word: nic arena and slot in the bitmap
  * @up: the link is up
+ *
+ * Nothing is cached and the budget is 0 until TALLY_LCE_SET.
  */
-void tally_lc_init(struct tally_lc *lc, u16 slot, bool word, bool up);
+void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,
+		   bool up);
 
 /**
  * tally_lc_step() - one event
@@ -317,7 +436,8 @@ static inline bool tally_lc_idle(const struct tally_lc *lc)
 {
 	if (lc->st == TALLY_LC_DEAD)
 		return lc->op == TALLY_LC_OP_NONE;
-	return lc->st == TALLY_LC_IDLE && !lc->want;
+	return lc->st == TALLY_LC_IDLE && !lc->want &&
+	       lc->claim == TALLY_LC_CLAIM_NONE;
 }
 
 /**
@@ -329,6 +449,17 @@ static inline bool tally_lc_idle(const struct tally_lc *lc)
 static inline bool tally_lc_busy(const struct tally_lc *lc)
 {
 	return lc->op != TALLY_LC_OP_NONE;
+}
+
+/**
+ * tally_lc_recalled() - does another node wait for this tenure
+ * @lc: the lock
+ *
+ * Return: true from the recall until the lock is given back.
+ */
+static inline bool tally_lc_recalled(const struct tally_lc *lc)
+{
+	return lc->rv || lc->succ.gen;
 }
 
 #endif

@@ -1,212 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home side of one lock.  Each function implements the rows of the home
- * table that its comment quotes as "event: action"; the numbers in lh_pump()
- * and lh_resync() are those of the steps in the tables.
+ * The home side of one lock.  Each function, here and in the parts, implements
+ * the rows of the home table that its comment quotes as "event: action"; the
+ * numbers in lh_pump() and lh_resync() are those of the steps in the tables.
  */
 #include <linux/types.h>
 
 #include "lockhome.h"
+#include "lockhome_pump.h"
+#include "lockhome_queue.h"
+#include "lockhome_word.h"
 
-static struct tally_lh_action *lh_emit(struct tally_lh_actions *out, u8 kind)
+static bool lh_mode_ok(u8 mode)
 {
-	struct tally_lh_action *a;
-
-	if (out->n == TALLY_LH_ACTIONS) {
-		out->bug = true;
-		out->n--;
-	}
-	a = &out->a[out->n++];
-	*a = (struct tally_lh_action){ .kind = kind };
-	return a;
+	return mode == TALLY_LMODE_X || mode == TALLY_LMODE_S;
 }
 
-static void lh_send_slot(struct tally_lh_actions *out, u16 slot,
-			 struct tally_lmsg msg)
-{
-	struct tally_lh_action *a = lh_emit(out, TALLY_LHA_SEND);
-
-	a->slot = slot;
-	a->msg = msg;
-}
-
-/* Nothing is sent between a break and RESYNC; that repeats what is still due. */
-static void lh_send(struct tally_lh_actions *out,
-		    const struct tally_lh_node *node, u8 type)
-{
-	if (node->up)
-		lh_send_slot(out, node->slot, (struct tally_lmsg){ .type = type });
-}
-
-static void lh_grant(struct tally_lh *lh, struct tally_lh_actions *out)
-{
-	if (lh->cur->up)
-		lh_send_slot(out, lh->cur->slot, (struct tally_lmsg){
-			.type = TALLY_LM_GRANT,
-			.mode = TALLY_LMODE_X,
-			.gen = lh->gen,
-		});
-}
-
-static void lh_revoke(struct tally_lh *lh, struct tally_lh_actions *out)
-{
-	lh->revoked = true;
-	if (lh->cur->up)
-		lh_send_slot(out, lh->cur->slot, (struct tally_lmsg){
-			.type = TALLY_LM_REVOKE,
-			.gen = lh->gen,
-		});
-}
-
-static void lh_violation(struct tally_lh_actions *out,
+/* i is cur, suc of this session, in SH or in the queue. */
+static bool lh_on_record(const struct tally_lh *lh,
 			 const struct tally_lh_node *node)
 {
-	lh_emit(out, TALLY_LHA_VIOLATION)->slot = node->slot;
-}
-
-static void lh_push(struct tally_lh *lh, struct tally_lh_node *node, u8 mode)
-{
-	node->mode = mode;
-	if (lh->tail)
-		lh->tail->next = node;
-	else
-		lh->head = node;
-	lh->tail = node;
-}
-
-static void lh_remove(struct tally_lh *lh, struct tally_lh_node *node)
-{
-	struct tally_lh_node *prev = NULL;
-	struct tally_lh_node *n = lh->head;
-
-	for (; n != node; n = n->next)
-		prev = n;
-	if (prev)
-		prev->next = node->next;
-	else
-		lh->head = node->next;
-	if (lh->tail == node)
-		lh->tail = prev;
-	node->next = NULL;
-	node->mode = 0;
-}
-
-static void lh_clear_cur(struct tally_lh *lh)
-{
-	lh->cur = NULL;
-	lh->gen = 0;
-	lh->revoked = false;
-}
-
-/* A word that breaks an assertion ends the use of the lock. */
-static void lh_word_bad(struct tally_lh *lh, struct tally_lh_actions *out)
-{
-	lh->hm = TALLY_LH_BAD;
-	while (lh->head)
-		lh_remove(lh, lh->head);
-	lh_clear_cur(lh);
-	lh->sweep = 0;
-	lh->sweep_next = 0;
-	lh_emit(out, TALLY_LHA_WORD_BAD);
-}
-
-static void lh_raise(struct tally_lh *lh, u64 tenure)
-{
-	if (lh->ng < tenure)
-		lh->ng = tenure;
-}
-
-/* post FAA(+W), SETW */
-static void lh_post_setw(struct tally_lh *lh, struct tally_lh_actions *out)
-{
-	lh->hm = TALLY_LH_SETW;
-	lh_emit(out, TALLY_LHA_POST_SETW);
+	return lh->cur == node || lh->suc == node || node->gen || node->mode;
 }
 
 /*
- * post, in one doorbell, FAA(token, max(0, ng - token)) and FAA(state, -W);
- * CLRW.  A token word read too early only makes the difference larger.
- */
-static void lh_post_clrw(struct tally_lh *lh, const struct tally_lh_event *ev,
-			 struct tally_lh_actions *out)
-{
-	lh->hm = TALLY_LH_CLRW;
-	lh_emit(out, TALLY_LHA_POST_CLRW)->delta =
-		lh->ng > ev->token ? lh->ng - ev->token : 0;
-}
-
-/* 9. ng = max(ng, token word), take the head off, cur = (head, ++ng), GRANT */
-static void lh_take_head(struct tally_lh *lh, const struct tally_lh_event *ev,
-			 struct tally_lh_actions *out)
-{
-	lh_raise(lh, ev->token);
-	lh->cur = lh->head;
-	lh_remove(lh, lh->cur);
-	lh->gen = ++lh->ng;
-	lh_grant(lh, out);
-}
-
-/*
- * Looks only at state and at the word, never at which event came.
- *
- * 1. DRAIN and owner(word) = 0: MAN, ng = max(ng, token word)
- * 3. Not DRAIN or MAN: stop.  Grace: grants nothing, clears nothing
- * 4. no cur, queue empty: word arenas post FAA(token), FAA(-W); CLRW.  Stop
- * 5. DRAIN: stop
- * 6. cur set: queue not empty: REVOKE(cur.gen) once per tenure.  Stop
- * 7. queue empty: stop
- * 9. head X: grant it, repeat from 6
- */
-static void lh_pump(struct tally_lh *lh, const struct tally_lh_event *ev,
-		    struct tally_lh_actions *out)
-{
-	if (lh->hm == TALLY_LH_DRAIN && !tally_lw_owner(ev->state)) {
-		lh->hm = TALLY_LH_MAN;
-		lh_raise(lh, ev->token);
-	}
-	if ((lh->hm != TALLY_LH_DRAIN && lh->hm != TALLY_LH_MAN) || lh->grace)
-		return;
-	if (!lh->cur && !lh->head) {
-		if (!lh->cpu)
-			lh_post_clrw(lh, ev, out);
-		return;
-	}
-	if (lh->hm == TALLY_LH_DRAIN)
-		return;
-	if (!lh->cur)
-		lh_take_head(lh, ev, out);
-	if (lh->head && !lh->revoked)
-		lh_revoke(lh, out);
-}
-
-/*
- * ENQUEUE(i, mode): FAST: put in queue, post FAA(+W), SETW.  Else put in queue
- * ENQUEUE(i, mode, try): grantable now (MAN, queue empty, no cur): put in
- *   queue, pump grants.  Else DENIED
+ * ENQUEUE(i, mode): F -= i.  FAST: put in queue, post FAA(+W), SETW.  Else put
+ *   in queue
+ * ENQUEUE(i, mode, try): F -= i.  Somebody waits (queue not empty, suc) or
+ *   grace: DENIED.  Else as without try; pump grants, or asks who has it
  */
 static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
 		       const struct tally_lmsg *msg,
 		       struct tally_lh_actions *out)
 {
-	bool free = lh->hm == TALLY_LH_MAN && !lh->grace && !lh->head &&
-		    !lh->cur;
+	bool try = msg->flags & TALLY_LMF_TRY;
 
-	if (msg->mode != TALLY_LMODE_X || !tally_lh_node_idle(lh, node)) {
+	if (!lh_mode_ok(msg->mode) || lh_on_record(lh, node)) {
 		lh_violation(out, node);
 		return;
 	}
-	if ((msg->flags & TALLY_LMF_TRY) && !free) {
+	lh->fast &= ~tally_lh_slot_mask(node->slot);
+	if (try && (lh->head || lh->suc_gen || lh->grace)) {
 		lh_send(out, node, TALLY_LM_DENIED);
 		return;
 	}
-	lh_push(lh, node, msg->mode);
+	lh_push(lh, node, msg->mode, try);
 	if (lh->hm == TALLY_LH_FAST)
 		lh_post_setw(lh, out);
 }
 
 /*
  * CANCEL(i): in queue: remove, CANCELLED.  Else nothing: it has been granted,
- * and the client will get it
+ * announced or answered, and the client will get that
  */
 static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node,
 		      struct tally_lh_actions *out)
@@ -217,16 +62,147 @@ static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node,
 	lh_send(out, node, TALLY_LM_CANCELLED);
 }
 
-/* REL(gen): gen = cur.gen: cur = none.  Else drop */
-static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
-		   const struct tally_lmsg *msg, struct tally_lh_actions *out)
+/*
+ * Rule G: if a message names suc.gen, its sender has the lock, so the
+ * predecessor's tenure is over: cur = suc, suc = none
+ */
+static void lh_imply(struct tally_lh *lh, const struct tally_lh_node *node,
+		     u64 gen)
+{
+	if (gen && gen == lh->suc_gen && lh->suc == node)
+		lh_promote(lh, NULL);
+}
+
+/* DONE(gen): gen = cur.gen: cur = suc with via = sender, suc = none.  Else drop */
+static void lh_done(struct tally_lh *lh, struct tally_lh_node *node,
+		    const struct tally_lmsg *msg, struct tally_lh_actions *out)
 {
 	if (!lh->cur || msg->gen != lh->gen)
 		return;
-	if (lh->cur == node)
-		lh_clear_cur(lh);
+	if (lh->cur == node && lh->suc_gen)
+		lh_promote(lh, node);
 	else
 		lh_violation(out, node);
+}
+
+/*
+ * REL(gen): rule G.  gen = cur.gen: cur = suc (via none), send it GRANT; no suc:
+ *   cur = none.  gen = SH[i]: remove it.  Else drop
+ */
+static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
+		   const struct tally_lmsg *msg, struct tally_lh_actions *out)
+{
+	lh_imply(lh, node, msg->gen);
+	if (msg->gen && msg->gen == node->gen) {
+		lh_shared_remove(lh, node);
+	} else if (lh->cur && msg->gen == lh->gen) {
+		if (lh->cur != node) {
+			lh_violation(out, node);
+			return;
+		}
+		if (msg->flags & TALLY_LMF_VALUE_BAD)
+			lh_emit(out, TALLY_LHA_VALUE_BAD);
+		lh_end_tenure(lh, out);
+	}
+}
+
+/*
+ * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none; suc, if alive,
+ *   goes back to the head of the queue, its gen is burned
+ */
+static void lh_down(struct tally_lh *lh, struct tally_lh_node *node,
+		    const struct tally_lmsg *msg, struct tally_lh_actions *out)
+{
+	struct tally_lh_node *suc;
+
+	lh_imply(lh, node, msg->gen);
+	if (lh->cur != node || msg->gen != lh->gen) {
+		lh_violation(out, node);
+		return;
+	}
+	suc = lh->suc;
+	lh->suc = NULL;
+	lh->suc_gen = 0;
+	lh_promote(lh, NULL);
+	lh_shared_add(lh, node, msg->gen);
+	if (suc)
+		lh_push_head(lh, suc, TALLY_LMODE_X);
+}
+
+/*
+ * UPG(i, gen): rule G.  i the only holder (F empty) and queue empty: SH -= i,
+ *   ng = max(ng, token word), cur = (i, ++ng), UPGRADED(ng).  Else DENIED
+ */
+static void lh_upg(struct tally_lh *lh, const struct tally_lh_event *ev,
+		   struct tally_lh_actions *out)
+{
+	struct tally_lh_node *node = ev->node;
+
+	if (!node->gen || node->gen != ev->msg.gen) {
+		lh_violation(out, node);
+		return;
+	}
+	if (lh->fast || lh->head || lh->shared != node || node->next) {
+		lh_send(out, node, TALLY_LM_DENIED);
+		return;
+	}
+	lh_shared_remove(lh, node);
+	lh_raise(lh, ev->token);
+	lh->cur = node;
+	lh->via = NULL;
+	lh->gen = ++lh->ng;
+	node->asked = TALLY_LH_ASKED_NOT;
+	lh_send_msg(out, node, (struct tally_lmsg){
+		.type = TALLY_LM_UPGRADED,
+		.gen = lh->gen,
+	});
+}
+
+/* LOST(gen): gen = cur.gen: GRANT(gen) to cur again */
+static void lh_lost(struct tally_lh *lh, const struct tally_lmsg *msg,
+		    struct tally_lh_actions *out)
+{
+	if (lh->cur && msg->next_gen == lh->gen)
+		lh_grant_cur(lh, out);
+}
+
+/* BUSY(gen) from one that was asked whether it is idle: the try is DENIED */
+static void lh_busy(struct tally_lh *lh, const struct tally_lh_event *ev,
+		    struct tally_lh_actions *out)
+{
+	struct tally_lh_node *node = ev->node;
+	u64 gen = ev->msg.gen;
+	bool holds;
+
+	if (!lh->head || !lh->head->try)
+		return;
+	if (gen)
+		holds = gen == node->gen || (lh->cur == node && gen == lh->gen);
+	else
+		holds = lh_fast_holders(lh, ev->state) &
+			tally_lh_slot_mask(node->slot);
+	if (holds)
+		lh_deny(lh, out, lh->head);
+}
+
+/*
+ * Can i hold gen?  What is on record decides.  A tenure that is not on record
+ * was ended by rule G: its successor's message overtook this snapshot, and the
+ * DONE behind it.
+ */
+static bool lh_can_hold(const struct tally_lh *lh,
+			const struct tally_lh_node *node,
+			const struct tally_lmsg *msg)
+{
+	if (lh->cur == node)
+		return lh->gen == msg->gen ||
+		       (msg->flags & TALLY_LMF_UPG && lh->gen > msg->last);
+	if (lh->suc == node)
+		return lh->suc_gen == msg->gen;
+	if (node->gen)
+		return node->gen == msg->gen;
+	return msg->gen <= lh->ng && msg->gen != lh->gen &&
+	       msg->gen != lh->suc_gen && !node->mode;
 }
 
 /* A snapshot no client can have: the home knows better what it gave. */
@@ -234,52 +210,78 @@ static bool lh_resync_wrong(const struct tally_lh *lh,
 			    const struct tally_lh_node *node,
 			    const struct tally_lmsg *msg)
 {
-	bool held = lh->cur == node && lh->gen == msg->gen;
-
 	return node->up || (msg->mode && msg->gen) ||
-	       (msg->mode && msg->mode != TALLY_LMODE_X) ||
-	       (msg->gen && !held) || (node->mode && !msg->mode);
+	       (msg->mode && !lh_mode_ok(msg->mode)) ||
+	       (msg->gen && !lh_can_hold(lh, node, msg)) ||
+	       (node->mode && node->mode != msg->mode);
 }
 
 /*
  * 2. cur = i:
- *    held = cur.gen: repeat REVOKE if one was due
- *    not held, cur.gen > last: repeat GRANT, then REVOKE if due
+ *    held = cur.gen, listed as S: apply DOWN, then UPG if asked
+ *    held = cur.gen, X: repeat SUCC or REVOKE if one was due
+ *    not held, cur.gen > last: repeat GRANT (UPGRADED if an upgrade was asked),
+ *    then SUCC or REVOKE if due
  *    not held, cur.gen <= last: REL(cur.gen)
+ *
+ * REVOKE is repeated by pump.
  */
-static void lh_resync_cur(struct tally_lh *lh, const struct tally_lmsg *msg,
+static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev,
 			  struct tally_lh_actions *out)
 {
-	if (!msg->gen && lh->gen <= msg->last) {
-		lh_clear_cur(lh);
+	const struct tally_lmsg *msg = &ev->msg;
+	bool upg = msg->flags & TALLY_LMF_UPG;
+	bool held = msg->gen == lh->gen;
+
+	if (held && msg->flags & TALLY_LMF_HELD_S) {
+		lh_down(lh, ev->node, msg, out);
 		return;
 	}
-	if (!msg->gen)
-		lh_grant(lh, out);
-	if (lh->revoked)
-		lh_revoke(lh, out);
+	if (!held && lh->gen <= msg->last) {
+		lh_end_tenure(lh, out);
+		return;
+	}
+	if (!held)
+		lh_send_msg(out, ev->node, (struct tally_lmsg){
+			.type = upg ? TALLY_LM_UPGRADED : TALLY_LM_GRANT,
+			.mode = upg ? 0 : TALLY_LMODE_X,
+			.gen = lh->gen,
+		});
+	ev->node->asked = TALLY_LH_ASKED_NOT;
+	if (lh->suc_gen)
+		lh_send_succ(lh, out);
 }
 
 /*
- * RESYNC(i): SYNCED first, then the tenures (2), then the request:
- *
- * 5. i has no record left and lists a pending request: in queue: apply CANCEL
- *    if canc.  Not in queue: CANCELLED if canc, else ENQUEUE
+ * 4. SH has i: held: repeat REVOKE if it was sent, apply UPG if asked.  SH[i] >
+ *    last: repeat GRANT (and REVOKE).  Else remove it
  */
-static void lh_resync(struct tally_lh *lh, struct tally_lh_node *node,
-		      const struct tally_lmsg *msg,
-		      struct tally_lh_actions *out)
+static void lh_resync_shared(struct tally_lh *lh,
+			     const struct tally_lh_event *ev,
+			     struct tally_lh_actions *out)
 {
-	if (lh_resync_wrong(lh, node, msg)) {
-		lh_violation(out, node);
-		return;
+	struct tally_lh_node *node = ev->node;
+
+	node->asked = TALLY_LH_ASKED_NOT;
+	if (node->gen == ev->msg.gen) {
+		if (ev->msg.flags & TALLY_LMF_UPG)
+			lh_upg(lh, ev, out);
+	} else if (node->gen > ev->msg.last) {
+		lh_grant(out, node, TALLY_LMODE_S, node->gen);
+	} else {
+		lh_shared_remove(lh, node);
 	}
-	node->up = true;
-	if (msg->mode || msg->gen)
-		lh_send(out, node, TALLY_LM_SYNCED);
-	if (lh->cur == node)
-		lh_resync_cur(lh, msg, out);
-	if (lh->cur == node || !msg->mode)
+}
+
+/*
+ * 5. After that, if i has no record left and lists a pending request: in queue:
+ *    apply CANCEL if canc.  Not in queue: CANCELLED if canc, else ENQUEUE
+ */
+static void lh_resync_request(struct tally_lh *lh, struct tally_lh_node *node,
+			      const struct tally_lmsg *msg,
+			      struct tally_lh_actions *out)
+{
+	if (lh->cur == node || lh->suc == node || node->gen || !msg->mode)
 		return;
 	if (!(msg->flags & TALLY_LMF_CANC)) {
 		if (!node->mode)
@@ -291,17 +293,53 @@ static void lh_resync(struct tally_lh *lh, struct tally_lh_node *node,
 	}
 }
 
+/*
+ * RESYNC(i): SYNCED first, then
+ *
+ * 1. i lists held gen = suc.gen: rule G
+ * 3. suc = i: suc.gen <= last and not held: REL(suc.gen).  Else leave it
+ * 6. cur.via = i: GRANT(cur.gen) to cur again (a LOST of i may have gone down
+ *    with the link)
+ */
+static void lh_resync(struct tally_lh *lh, const struct tally_lh_event *ev,
+		      struct tally_lh_actions *out)
+{
+	struct tally_lh_node *node = ev->node;
+	const struct tally_lmsg *msg = &ev->msg;
+
+	if (lh_resync_wrong(lh, node, msg)) {
+		lh_violation(out, node);
+		return;
+	}
+	node->up = true;
+	if (msg->mode || msg->gen)
+		lh_send(out, node, TALLY_LM_SYNCED);
+	lh_imply(lh, node, msg->gen);
+	if (lh->suc == node && lh->suc_gen <= msg->last)
+		lh_promote(lh, NULL);
+	if (lh->cur == node)
+		lh_resync_cur(lh, ev, out);
+	if (node->gen)
+		lh_resync_shared(lh, ev, out);
+	lh_resync_request(lh, node, msg, out);
+	if (lh->cur && lh->via == node)
+		lh_grant_cur(lh, out);
+}
+
 /* A node that lists nothing has accepted and released all it was granted. */
-static void lh_resync_nothing(struct tally_lh *lh, struct tally_lh_node *node,
+static void lh_resync_nothing(struct tally_lh *lh,
+			      const struct tally_lh_event *ev,
 			      struct tally_lh_actions *out)
 {
-	const struct tally_lmsg nothing = {
+	struct tally_lh_event nothing = *ev;
+
+	if (ev->node->up)
+		return;
+	nothing.msg = (struct tally_lmsg){
 		.type = TALLY_LM_RESYNC,
 		.last = ~0ULL,
 	};
-
-	if (!node->up)
-		lh_resync(lh, node, &nothing, out);
+	lh_resync(lh, &nothing, out);
 }
 
 /*
@@ -314,7 +352,7 @@ static void lh_msg(struct tally_lh *lh, const struct tally_lh_event *ev,
 	struct tally_lh_node *node = ev->node;
 
 	if (ev->msg.type != TALLY_LM_RESYNC)
-		lh_resync_nothing(lh, node, out);
+		lh_resync_nothing(lh, ev, out);
 	switch (ev->msg.type) {
 	case TALLY_LM_ENQUEUE:
 		lh_enqueue(lh, node, &ev->msg, out);
@@ -325,110 +363,71 @@ static void lh_msg(struct tally_lh *lh, const struct tally_lh_event *ev,
 	case TALLY_LM_REL:
 		lh_rel(lh, node, &ev->msg, out);
 		break;
+	case TALLY_LM_DONE:
+		lh_done(lh, node, &ev->msg, out);
+		break;
 	case TALLY_LM_LOOK:
 		break;
+	case TALLY_LM_DOWN:
+		lh_down(lh, node, &ev->msg, out);
+		break;
+	case TALLY_LM_UPG:
+		lh_imply(lh, node, ev->msg.gen);
+		lh_upg(lh, ev, out);
+		break;
+	case TALLY_LM_LOST:
+		lh_lost(lh, &ev->msg, out);
+		break;
+	case TALLY_LM_BUSY:
+		lh_busy(lh, ev, out);
+		break;
 	case TALLY_LM_RESYNC:
-		lh_resync(lh, node, &ev->msg, out);
+		lh_resync(lh, ev, out);
 		break;
 	default:
 		lh_violation(out, node);
 	}
 }
 
-/* FAA(+W) completes with old: owner not 0: REVOKE(0) to it.  DRAIN */
-static void lh_setw_done(struct tally_lh *lh, u64 old,
-			 struct tally_lh_actions *out)
-{
-	if (tally_lw_w(old)) {
-		lh_word_bad(lh, out);
-		return;
-	}
-	if (tally_lw_owner(old))
-		lh_send_slot(out, tally_lw_owner(old), (struct tally_lmsg){
-			.type = TALLY_LM_REVOKE,
-		});
-	lh->hm = TALLY_LH_DRAIN;
-}
-
-/* FAA(-W) completes: FAST; queue not empty: post FAA(+W), SETW */
-static void lh_clrw_done(struct tally_lh *lh, u64 old,
-			 struct tally_lh_actions *out)
-{
-	if (!tally_lw_w(old)) {
-		lh_word_bad(lh, out);
-		return;
-	}
-	lh->hm = TALLY_LH_FAST;
-	if (lh->head)
-		lh_post_setw(lh, out);
-}
-
-static void lh_post_sweep(struct tally_lh *lh, u16 slot,
-			  struct tally_lh_actions *out)
-{
-	lh->sweep = slot;
-	lh_emit(out, TALLY_LHA_POST_SWEEP)->slot = slot;
-}
-
-/*
- * The field of @slot is to go.  Another sweep may have executed already, or
- * @slot could not be the owner, but its completion has not been seen.
- */
-static void lh_sweep(struct tally_lh *lh, u16 slot,
-		     struct tally_lh_actions *out)
-{
-	if (tally_lh_sweeping(lh, slot))
-		return;
-	if (lh->sweep)
-		lh->sweep_next = slot;
-	else
-		lh_post_sweep(lh, slot, out);
-}
-
-static void lh_swept(struct tally_lh *lh, struct tally_lh_actions *out)
-{
-	u16 next = lh->sweep_next;
-
-	lh->sweep = 0;
-	lh->sweep_next = 0;
-	if (next)
-		lh_post_sweep(lh, next, out);
-}
-
-static void lh_sweep_done(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
-{
-	if (!lh->sweep || lh->sweep != ev->slot)
-		out->bug = true;
-	else if (tally_lw_owner(ev->old) != ev->slot)
-		lh_word_bad(lh, out);
-	else
-		lh_swept(lh, out);
-}
-
 /*
  * RESYNC(i), for every lock that can have something of i:
  *
- * 7. owner(word) = i in DRAIN: REVOKE(0) again
+ * 7. owner(word) = i in DRAIN, or i in F: REVOKE(0) again
  *
- * It is given at the end of the snapshot because a fast holder lists nothing.
+ * It is given at the end of the snapshot because a fast holder lists nothing;
+ * pump sends it.
  */
 static void lh_resync_end(struct tally_lh *lh, const struct tally_lh_event *ev,
 			  struct tally_lh_actions *out)
 {
 	if (ev->node)
-		lh_resync_nothing(lh, ev->node, out);
-	if (lh->hm == TALLY_LH_DRAIN && tally_lw_owner(ev->state) == ev->slot)
-		lh_send_slot(out, ev->slot, (struct tally_lmsg){
-			.type = TALLY_LM_REVOKE,
-		});
+		lh_resync_nothing(lh, ev, out);
+	lh_fast_unasked(lh, tally_lh_slot_mask(ev->slot));
 }
 
 /*
- * session of i ends: queue -= i; cur = i: as REL with the value block marked
- *   not valid
- * sweep: owner = i: FAA(-i)
+ * session of i ends: queue -= i; SH -= i; cur = i: as REL with the value block
+ *   marked not valid; cur.via = i: GRANT(cur.gen) to cur again; suc = i: leave
+ *   it, DONE or REL of cur settles it
  */
+static void lh_session_gone(struct tally_lh *lh, struct tally_lh_node *node,
+			    struct tally_lh_actions *out)
+{
+	if (node->mode)
+		lh_remove(lh, node);
+	if (node->gen)
+		lh_shared_remove(lh, node);
+	if (lh->suc == node)
+		lh->suc = NULL;
+	if (lh->via == node) {
+		lh->via = NULL;
+		lh_grant_cur(lh, out);
+	}
+	if (lh->cur == node)
+		lh_end_tenure(lh, out);
+}
+
+/* session of i ends: F -= i.  sweep: owner = i: FAA(-i); bit i: FAA(-bit i) */
 static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev,
 			   struct tally_lh_actions *out)
 {
@@ -436,38 +435,34 @@ static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev,
 
 	if (owner || (ev->node && lh->cur == ev->node))
 		lh_emit(out, TALLY_LHA_VALUE_BAD);
-	if (ev->node && ev->node->mode)
-		lh_remove(lh, ev->node);
-	if (ev->node && lh->cur == ev->node)
-		lh_clear_cur(lh);
-	if (owner)
-		lh_sweep(lh, ev->slot, out);
+	lh->fast &= ~tally_lh_slot_mask(ev->slot);
+	lh_fast_unasked(lh, tally_lh_slot_mask(ev->slot));
+	if (ev->node)
+		lh_session_gone(lh, ev->node, out);
+	if (!lh->cpu)
+		lh_sweep(lh, ev->slot, ev->state, out);
 }
 
 /*
- * The loopback QP was destroyed with FAA(+W), FAA(-W) or a sweep in flight:
- * read W, which only the home writes, and the owner, whose node is gone, and
- * post again what was not done.  With W in, no new owner comes, so the word as
- * it is now serves as the value that FAA(+W) returned.
+ * break: managed holders get REVOKE(gen, force).  Fast ones: enter managed mode,
+ * REVOKE(0, force).  ng rises by one even if nobody waits
  */
-static void lh_loop_reset(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
+static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev,
+		     struct tally_lh_actions *out)
 {
-	bool w = tally_lw_w(ev->state);
+	bool taken = tally_lw_owner(ev->state) || tally_lw_bits(ev->state);
+	struct tally_lh_node *n;
 
-	if (lh->hm == TALLY_LH_SETW && w)
-		lh_setw_done(lh, ev->state & ~TALLY_LW_W, out);
-	else if (lh->hm == TALLY_LH_SETW)
+	lh->ng++;
+	if (lh->cur)
+		lh->cur->force = true;
+	for (n = lh->shared; n; n = n->next)
+		n->force = true;
+	if (lh->cpu || !taken)
+		return;
+	lh->forced = true;
+	if (lh->hm == TALLY_LH_FAST)
 		lh_post_setw(lh, out);
-	else if (lh->hm == TALLY_LH_CLRW && w)
-		lh_post_clrw(lh, ev, out);
-	else if (lh->hm == TALLY_LH_CLRW)
-		lh_clrw_done(lh, TALLY_LW_W, out);
-
-	if (lh->sweep && tally_lw_owner(ev->state) == lh->sweep)
-		lh_post_sweep(lh, lh->sweep, out);
-	else
-		lh_swept(lh, out);
 }
 
 u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure)
@@ -483,9 +478,14 @@ u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure)
 	return flags == TALLY_LH_GRACE ? TALLY_LW_W : 0;
 }
 
-void tally_lh_node_init(struct tally_lh_node *node, u16 slot, bool up)
+void tally_lh_node_init(struct tally_lh_node *node, u16 slot, u64 session,
+			bool up)
 {
-	*node = (struct tally_lh_node){ .slot = slot, .up = up };
+	*node = (struct tally_lh_node){
+		.slot = slot,
+		.session = session,
+		.up = up,
+	};
 }
 
 static void lh_event(struct tally_lh *lh, const struct tally_lh_event *ev,
@@ -496,16 +496,8 @@ static void lh_event(struct tally_lh *lh, const struct tally_lh_event *ev,
 		lh_msg(lh, ev, out);
 		break;
 	case TALLY_LHE_SETW_DONE:
-		if (lh->hm == TALLY_LH_SETW)
-			lh_setw_done(lh, ev->old, out);
-		else
-			out->bug = true;
-		break;
 	case TALLY_LHE_CLRW_DONE:
-		if (lh->hm == TALLY_LH_CLRW)
-			lh_clrw_done(lh, ev->old, out);
-		else
-			out->bug = true;
+		lh_w_done(lh, ev, out);
 		break;
 	case TALLY_LHE_SWEEP_DONE:
 		lh_sweep_done(lh, ev, out);
@@ -525,6 +517,11 @@ static void lh_event(struct tally_lh *lh, const struct tally_lh_event *ev,
 	case TALLY_LHE_LOOP_RESET:
 		lh_loop_reset(lh, ev, out);
 		break;
+	case TALLY_LHE_BREAK:
+		lh_break(lh, ev, out);
+		break;
+	case TALLY_LHE_MORE:
+		break;
 	default:
 		out->bug = true;
 	}
@@ -534,6 +531,7 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 		   struct tally_lh_actions *out)
 {
 	out->n = 0;
+	out->more = false;
 	out->bug = false;
 	if (lh->hm == TALLY_LH_BAD)
 		return;

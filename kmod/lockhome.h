@@ -32,7 +32,8 @@
  * on this lock comes in (tally_lh_node_init(), @up false if the session is
  * between its break and the end of its RESYNC) and passes it with every event
  * of that session.  It may free it after SESSION_END, or when
- * tally_lh_node_idle() and the session is not between break and RESYNC_END.
+ * tally_lh_node_idle() and the session is not between break and RESYNC_END.  A
+ * node stands for one session: one that attaches again has a new one.
  * The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback
@@ -42,7 +43,8 @@
  *
  * Loopback operations.  POST_SETW is FAA(state, W).  POST_CLRW is
  * FAA(token, @delta), left out if @delta is 0, then FAA(state, -W), one
- * doorbell; its completion is that of both.  POST_SWEEP is FAA(state, -slot).
+ * doorbell; its completion is that of both.  POST_SWEEP is FAA(state, -@delta),
+ * which takes owner or bit of @slot out.
  * All go to the one loopback lane of that word and are answered by SETW_DONE,
  * CLRW_DONE and SWEEP_DONE with the value the state word had.  At most one of
  * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Nobody waits for
@@ -82,6 +84,14 @@
  * sweep is a grant, since the next CAS can succeed as soon as it has executed.
  * Visiting a lock late, at its first conflict, is allowed in the same order.
  *
+ * Tries.  A try is queued only where nobody else waits, and then whoever has the
+ * lock is asked whether it is inside: REVOKE with IDLE_ONLY, answered by a
+ * release or by BUSY, which denies the try.  Those behind it wait meanwhile.
+ *
+ * Break by an administrator.  BREAK sends REVOKE with FORCE to whoever has the
+ * lock now, after FAA(+W) where that is needed.  A holder that does not answer
+ * is the driver's to fence: SESSION_END.
+ *
  * Grace.  A lock of class external that is made within one lease after the
  * start of an unclean home is made with TALLY_LH_GRACE: its word is born with W
  * set, requests queue, and GRACE_OVER lets the first one in.  The word is
@@ -91,6 +101,8 @@
  * was changed by somebody who may not; the table has stopped, forgotten queue
  * and holder, and answers nothing any more: delete the lock, which also ends the
  * waiting of its users.
+ * @more: the list was full: give TALLY_LHE_MORE before anything else happens to
+ * the lock; a large group of readers is granted or recalled in several steps.
  * @bug: an own invariant is broken, WARN_ON_ONCE().
  */
 
@@ -117,16 +129,40 @@ enum tally_lh_mode {
 #define TALLY_LH_GRACE	0x2	/* grants nothing before GRACE_OVER */
 
 /**
+ * enum tally_lh_asked - how a holder was asked to give the lock back
+ * @TALLY_LH_ASKED_NOT: it was not
+ * @TALLY_LH_ASKED_IDLE: only if nobody is inside
+ * @TALLY_LH_ASKED: as soon as its users are out
+ * @TALLY_LH_ASKED_FORCE: at once
+ */
+enum tally_lh_asked {
+	TALLY_LH_ASKED_NOT,
+	TALLY_LH_ASKED_IDLE,
+	TALLY_LH_ASKED,
+	TALLY_LH_ASKED_FORCE,
+};
+
+/**
  * struct tally_lh_node - one session at one lock; all fields are the table's
- * @next: behind it in the queue
+ * @next: behind it in the queue, or in the list of shared holders
+ * @session: id of the session, which SUCC names
+ * @gen: generation of its shared tenure, else 0
  * @slot: node slot
  * @mode: TALLY_LMODE_* asked for, 0 when not queued
+ * @try: asked not to wait
+ * @asked: enum tally_lh_asked, of its managed tenure
+ * @force: that tenure is to be ended
  * @up: messages may be sent
  */
 struct tally_lh_node {
 	struct tally_lh_node *next;
+	u64 session;
+	u64 gen;
 	u16 slot;
 	u8 mode;
+	bool try;
+	u8 asked;
+	bool force;
 	bool up;
 };
 
@@ -135,26 +171,42 @@ struct tally_lh_node {
  * @hm: enum tally_lh_mode
  * @cpu: the lock has no word
  * @grace: nothing is granted yet
- * @revoked: REVOKE was sent to @cur
- * @sweep: slot whose owner field is being swept, or 0
- * @sweep_next: slot to be swept when that has completed, or 0
+ * @forced: fast tenures are being ended by an administrator
+ * @sweep: slot whose field is being swept, or 0
+ * @sweep_next: slots to be swept when that has completed, bit of slot - 1
+ * @fast: slots whose bit may be a fast shared hold (F), bit of slot - 1
+ * @fast_idle: fast holders asked with IDLE_ONLY, likewise
+ * @fast_asked: fast holders asked without, likewise
+ * @fast_forced: fast holders asked with FORCE, likewise
  * @head: first in the queue
  * @tail: last in the queue
  * @cur: exclusive holder of a managed tenure
+ * @via: node that handed it over, or NULL
  * @gen: its generation
+ * @suc: announced successor; NULL with @suc_gen if its session is dead
+ * @suc_gen: generation announced, or 0
+ * @shared: shared holders of managed tenures
  * @ng: last generation given
  */
 struct tally_lh {
 	u8 hm;
 	bool cpu;
 	bool grace;
-	bool revoked;
+	bool forced;
 	u16 sweep;
-	u16 sweep_next;
+	u64 sweep_next;
+	u64 fast;
+	u64 fast_idle;
+	u64 fast_asked;
+	u64 fast_forced;
 	struct tally_lh_node *head;
 	struct tally_lh_node *tail;
 	struct tally_lh_node *cur;
+	struct tally_lh_node *via;
 	u64 gen;
+	struct tally_lh_node *suc;
+	u64 suc_gen;
+	struct tally_lh_node *shared;
 	u64 ng;
 };
 
@@ -169,6 +221,8 @@ struct tally_lh {
  * @TALLY_LHE_SESSION_END: a session is over and fenced; @slot, @node or NULL
  * @TALLY_LHE_GRACE_OVER: one lease has passed since the start
  * @TALLY_LHE_LOOP_RESET: a new loopback QP replaced a broken one
+ * @TALLY_LHE_BREAK: an administrator ends the tenure there is
+ * @TALLY_LHE_MORE: the last step had more to do than its list has room for
  */
 enum tally_lh_event_kind {
 	TALLY_LHE_MSG,
@@ -180,6 +234,8 @@ enum tally_lh_event_kind {
 	TALLY_LHE_SESSION_END,
 	TALLY_LHE_GRACE_OVER,
 	TALLY_LHE_LOOP_RESET,
+	TALLY_LHE_BREAK,
+	TALLY_LHE_MORE,
 };
 
 /**
@@ -206,7 +262,7 @@ struct tally_lh_event {
  * enum tally_lh_action_kind - what the driver does
  * @TALLY_LHA_POST_SETW: post FAA(state, W)
  * @TALLY_LHA_POST_CLRW: post FAA(token, @delta) if not 0, FAA(state, -W)
- * @TALLY_LHA_POST_SWEEP: post FAA(state, -@slot)
+ * @TALLY_LHA_POST_SWEEP: post FAA(state, -@delta)
  * @TALLY_LHA_SEND: send @msg to the session in @slot
  * @TALLY_LHA_VALUE_BAD: the value block is not valid any more
  * @TALLY_LHA_VIOLATION: the session in @slot broke the protocol
@@ -226,7 +282,8 @@ enum tally_lh_action_kind {
  * struct tally_lh_action - one action
  * @kind: enum tally_lh_action_kind
  * @slot: SEND, POST_SWEEP, VIOLATION: node slot
- * @delta: POST_CLRW: what the token word has to grow by
+ * @delta: POST_CLRW: what the token word has to grow by; POST_SWEEP: field that
+ *	is taken out of the state word
  * @msg: SEND: message
  */
 struct tally_lh_action {
@@ -236,16 +293,18 @@ struct tally_lh_action {
 	struct tally_lmsg msg;
 };
 
-#define TALLY_LH_ACTIONS	8
+#define TALLY_LH_ACTIONS	10
 
 /**
  * struct tally_lh_actions - what a step wants done, in this order
  * @n: number of actions
+ * @more: there was no room for all of it: TALLY_LHE_MORE is the next event
  * @bug: an own invariant is broken
  * @a: the actions
  */
 struct tally_lh_actions {
 	u8 n;
+	bool more;
 	bool bug;
 	struct tally_lh_action a[TALLY_LH_ACTIONS];
 };
@@ -267,9 +326,11 @@ u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure);
  * tally_lh_node_init() - start a session at a lock
  * @node: the session's node
  * @slot: its slot
+ * @session: its id
  * @up: false if the session is between its break and RESYNC_END
  */
-void tally_lh_node_init(struct tally_lh_node *node, u16 slot, bool up);
+void tally_lh_node_init(struct tally_lh_node *node, u16 slot, u64 session,
+			bool up);
 
 /**
  * tally_lh_step() - one event
@@ -287,12 +348,25 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
  * @lh: the lock
  * @node: a session's node
  *
- * Return: true if it neither waits nor holds a managed tenure.
+ * Return: true if it neither waits nor holds a managed tenure, nor is needed to
+ * tell who handed the lock over.
  */
 static inline bool tally_lh_node_idle(const struct tally_lh *lh,
 				      const struct tally_lh_node *node)
 {
-	return lh->cur != node && !node->mode;
+	return lh->cur != node && lh->suc != node && lh->via != node &&
+	       !node->mode && !node->gen;
+}
+
+/**
+ * tally_lh_slot_mask() - a slot in the masks of struct tally_lh
+ * @slot: node slot
+ *
+ * Return: its bit; 0 for a slot that has none in the word.
+ */
+static inline u64 tally_lh_slot_mask(u16 slot)
+{
+	return slot && slot <= TALLY_LW_BIT_SLOT_MAX ? 1ULL << (slot - 1) : 0;
 }
 
 /**
@@ -304,7 +378,7 @@ static inline bool tally_lh_node_idle(const struct tally_lh *lh,
  */
 static inline bool tally_lh_sweeping(const struct tally_lh *lh, u16 slot)
 {
-	return lh->sweep == slot || lh->sweep_next == slot;
+	return lh->sweep == slot || lh->sweep_next & tally_lh_slot_mask(slot);
 }
 
 /**

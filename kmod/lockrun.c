@@ -5,40 +5,18 @@
  * Everything that happens to a lock is noted in its client under a spinlock;
  * then tally_lock_run() turns it into events, one after the other, and carries their
  * actions out. Whoever comes while somebody runs leaves the work to him, so
- * events never nest and their order is kept. Messages are sent by a work item
- * of the lock, in order.
+ * events never nest and their order is kept.
  */
 #include <linux/slab.h>
 #include "lockrun.h"
-#include "lockwire.h"
 #include "trace.h"
 
-/* How often to look whether a broken loopback conn is there again. */
-#define LOCK_RETRY	(HZ / 50)
+/* How long a lock that was contended is taken for managed. */
+#define LOCK_MANAGED	(HZ / 50 ?: 1)
 
 bool tally_lock_ours(struct tally_lock_client *c)
 {
 	return c->handle->object;
-}
-
-static struct workqueue_struct *lock_wq(struct tally_lock_client *c)
-{
-	return c->handle->view->node->wq;
-}
-
-/* A work of the client keeps the handle until it has run. */
-static void lock_queue_send(struct tally_lock_client *c)
-{
-	tally_handle_get(c->handle);
-	if (!queue_work(lock_wq(c), &c->send))
-		tally_handle_put(c->handle);
-}
-
-static void lock_queue_retry(struct tally_lock_client *c)
-{
-	tally_handle_get(c->handle);
-	if (!queue_delayed_work(lock_wq(c), &c->retry, LOCK_RETRY))
-		tally_handle_put(c->handle);
 }
 
 /* The grant counts only while the lease does; our own locks have none. */
@@ -47,11 +25,18 @@ bool tally_lock_lease_valid(struct tally_lock_client *c)
 	return !c->session || tally_session_lease_valid(c->session);
 }
 
+static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
+{
+	if (req->news)
+		req->news(req, what);
+}
+
 void tally_lock_req_end(struct tally_lock_req *req, int status)
 {
 	req->state = TALLY_LOCK_REQ_IDLE;
 	req->status = status;
 	complete(&req->wake);
+	lock_tell(req, TALLY_LOCK_NEWS_FAILED);
 }
 
 /* The request that was asked for has its answer; so has its wish to cancel. */
@@ -64,23 +49,44 @@ static struct tally_lock_req *lock_answered(struct tally_lock_client *c)
 	return req;
 }
 
+static void lock_tell_recall(struct tally_lock_req *req)
+{
+	if (req->recalled || req->state != TALLY_LOCK_REQ_HELD)
+		return;
+	req->recalled = true;
+	lock_tell(req, TALLY_LOCK_NEWS_RECALL);
+}
+
+static void lock_count_grant(struct tally_lock_client *c, u64 token)
+{
+	struct tally_stats *stats = &c->handle->view->node->stats;
+
+	if (tally_token_local(token))
+		tally_stat_inc(stats, TALLY_STAT_LOCK_LOCAL);
+	else if (c->lc.fast)
+		tally_stat_inc(stats, TALLY_STAT_LOCK_FAST);
+	else
+		tally_stat_inc(stats, TALLY_STAT_LOCK_MANAGED);
+}
+
 static void lock_granted(struct tally_lock_client *c, u64 token)
 {
 	struct tally_lock_req *req = lock_answered(c);
-	struct tally_stats *stats = &c->handle->view->node->stats;
 
-	c->inside = req;
-	c->recalled = false;
+	list_add_tail(&req->list, &c->holders);
 	if (!tally_lock_lease_valid(c)) {
 		c->pending |= TALLY_LOCK_LOST;	/* before the user hears of it */
 		return;
 	}
-	tally_stat_inc(stats, c->lc.fast ? TALLY_STAT_LOCK_FAST :
-					   TALLY_STAT_LOCK_MANAGED);
+	lock_count_grant(c, token);
 	req->token = token;
 	req->granted_at = ktime_get_boottime_ns();
+	req->recalled = false;
 	req->state = TALLY_LOCK_REQ_HELD;
 	complete(&req->wake);
+	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
+	if (tally_lc_recalled(&c->lc))
+		lock_tell_recall(req);
 }
 
 static void lock_failed(struct tally_lock_client *c, int err)
@@ -101,58 +107,112 @@ static void lock_cancelled(struct tally_lock_client *c)
 	tally_lock_req_end(req, req->status);
 }
 
-static void lock_lost(struct tally_lock_client *c)
+static void lock_recalled(struct tally_lock_client *c)
 {
-	struct tally_lock_req *req = c->inside;
+	struct tally_lock_req *req;
 
-	c->inside = NULL;
-	if (!req)
+	c->recalled_at = ktime_get_boottime_ns();
+	list_for_each_entry(req, &c->holders, list)
+		lock_tell_recall(req);
+}
+
+/* @status: 0: the upgrader has @token, else why it has not. */
+static void lock_upgrade_answered(struct tally_lock_client *c, int status,
+				  u64 token)
+{
+	struct tally_lock_req *req = c->upgrader;
+
+	c->upgrader = NULL;
+	if (WARN_ON_ONCE(!req))
 		return;
+	req->status = status;
+	if (!status) {
+		req->mode = TALLY_LMODE_X;
+		req->token = token;
+		req->granted_at = ktime_get_boottime_ns();
+	}
+	complete(&req->wake);
+	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
+}
+
+static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
+{
+	list_del_init(&req->list);
 	if (req->state == TALLY_LOCK_REQ_WAITING) {
 		tally_lock_req_end(req, c->error ?: -ENOTCONN);
 		return;
 	}
 	tally_stat_inc(&c->handle->view->node->stats, TALLY_STAT_LOCK_LOST);
 	req->state = TALLY_LOCK_REQ_LOST;
-	if (req->lost)
-		req->lost(req);
+	if (c->upgrader == req) {
+		c->upgrader = NULL;
+		c->upgrade = false;
+		req->status = -ESTALE;
+		complete(&req->wake);
+	}
+	lock_tell(req, TALLY_LOCK_NEWS_LOST);
 }
 
-static void lock_post(struct tally_lock_client *c, u8 action)
+/* Whoever left, or changed its mode, left what was lost. */
+static void lock_lost(struct tally_lock_client *c)
 {
-	u64 slot = c->lc.slot;
+	struct tally_lock_req *req, *next;
 
-	c->kind = c->lc.op;
-	c->op.compare = 0;
-	switch (action) {
+	c->unlocks = 0;
+	c->downgrade = false;
+	list_for_each_entry_safe(req, next, &c->holders, list)
+		lock_lose(c, req);
+}
+
+static void lock_post(struct tally_lock_client *c,
+		      const struct tally_lc_action *a)
+{
+	c->op.compare = a->compare;
+	c->op.value = a->value;
+	c->op.value2 = 1;
+	switch (a->kind) {
 	case TALLY_LCA_POST_CAS_FAA:
 		c->op.type = TALLY_OP_CAS_FAA;
-		c->op.value = slot;
-		c->op.value2 = 1;
 		break;
-	case TALLY_LCA_POST_RELEASE_FAA:
-		c->op.type = TALLY_OP_FAA;
-		c->op.value = tally_lw_minus(slot);
-		break;
-	case TALLY_LCA_POST_READ:
-		c->op.type = TALLY_OP_FAA;
-		c->op.value = 0;
+	case TALLY_LCA_POST_FAA_FAA:
+		c->op.type = TALLY_OP_FAA_FAA;
 		break;
 	case TALLY_LCA_POST_TOKEN_FAA:
-		c->op.type = TALLY_OP_FAA;
 		c->op.value = 1;
-		break;
+		fallthrough;
+	default:
+		/* A READ is a FAA of nothing: on the same lane, in order. */
+		c->op.type = TALLY_OP_FAA;
 	}
 }
 
-static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
+/* Under c->lock: what users are told. */
+static void lock_answer(struct tally_lock_client *c,
+			const struct tally_lc_action *a)
 {
-	/* So far ahead gets only who is answered before it has asked. */
-	if (c->out_tail - c->out_head == TALLY_LOCK_OUTBOX)
-		c->violation = true;
-	else
-		c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = *msg;
-	lock_queue_send(c);
+	switch (a->kind) {
+	case TALLY_LCA_GRANTED:
+		lock_granted(c, a->token);
+		break;
+	case TALLY_LCA_FAILED:
+		lock_failed(c, a->err);
+		break;
+	case TALLY_LCA_CANCELLED:
+		lock_cancelled(c);
+		break;
+	case TALLY_LCA_UPGRADED:
+		lock_upgrade_answered(c, 0, a->token);
+		break;
+	case TALLY_LCA_NOT_UPGRADED:
+		lock_upgrade_answered(c, a->err, 0);
+		break;
+	case TALLY_LCA_RECALL:
+		lock_recalled(c);
+		break;
+	case TALLY_LCA_LOST:
+		lock_lost(c);
+		break;
+	}
 }
 
 /* Under c->lock. True: an operation is to be posted. */
@@ -165,34 +225,22 @@ static bool lock_act(struct tally_lock_client *c,
 	WARN_ON_ONCE(out->bug);
 	for (a = out->a; a < out->a + out->n; a++) {
 		switch (a->kind) {
+		case TALLY_LCA_POST_CAS_FAA ... TALLY_LCA_POST_TOKEN_FAA:
+			lock_post(c, a);
+			post = true;
+			break;
 		case TALLY_LCA_SEND:
-			lock_out(c, &a->msg);
-			break;
-		case TALLY_LCA_GRANTED:
-			lock_granted(c, a->token);
-			break;
-		case TALLY_LCA_FAILED:
-			lock_failed(c, a->err);
-			break;
-		case TALLY_LCA_CANCELLED:
-			lock_cancelled(c);
-			break;
-		case TALLY_LCA_RECALL:
-			c->recalled = true;
-			break;
-		case TALLY_LCA_LOST:
-			lock_lost(c);
+		case TALLY_LCA_HANDOVER:
+			tally_lock_out(c, &a->msg);
 			break;
 		case TALLY_LCA_RELEASED:
 			break;
 		case TALLY_LCA_VIOLATION:
 		case TALLY_LCA_WORD_BAD:
-			c->violation = true;
-			lock_queue_send(c);
+			tally_lock_accuse(c);
 			break;
 		default:
-			lock_post(c, a->kind);
-			post = true;
+			lock_answer(c, a);
 		}
 	}
 	return post;
@@ -201,16 +249,28 @@ static bool lock_act(struct tally_lock_client *c,
 static void lock_event_op(struct tally_lock_client *c,
 			  struct tally_lc_event *ev)
 {
+	bool pair = c->op.type == TALLY_OP_CAS_FAA ||
+		    c->op.type == TALLY_OP_FAA_FAA;
+
 	c->op_done = false;
 	ev->kind = TALLY_LCE_OP_DONE;
-	ev->op = c->kind;
+	ev->op = c->lc.op;
 	ev->broken = c->op.status != 0;
 	ev->state = c->op.old;
-	ev->token = c->kind == TALLY_LC_OP_ACQ ? c->op.old2 : c->op.old;
+	ev->token = pair ? c->op.old2 : c->op.old;
 	if (ev->broken && tally_lock_ours(c))
-		lock_queue_retry(c);
+		tally_lock_start_over(c);
 }
 
+static void lock_event_set(struct tally_lock_client *c,
+			   struct tally_lc_event *ev)
+{
+	ev->kind = TALLY_LCE_SET;
+	ev->cache = c->handle->set.cache;
+	ev->budget = c->handle->set.grants;
+}
+
+/* Settings are no matter of the table's messages: a SET becomes an event. */
 static void lock_event_msg(struct tally_lock_client *c,
 			   struct tally_lc_event *ev)
 {
@@ -218,6 +278,19 @@ static void lock_event_msg(struct tally_lock_client *c,
 
 	ev->kind = TALLY_LCE_MSG;
 	ev->msg = in->msg;
+	if (in->msg.type == TALLY_LM_SET) {
+		c->handle->set = (struct tally_lock_set){
+			.cache = in->msg.flags & TALLY_LMF_CACHE,
+			.grants = in->msg.gen,
+			.ms = in->msg.last,
+		};
+		lock_event_set(c, ev);
+	}
+	ev->linked = in->linked;
+	if (in->linked) {
+		strscpy(c->next, in->next, sizeof(c->next));
+		c->next_session = in->msg.next_session;
+	}
 	list_del(&in->list);
 	kfree(in);
 }
@@ -227,40 +300,81 @@ static void lock_event_pending(struct tally_lock_client *c,
 {
 	if (c->pending & TALLY_LOCK_DOWN) {
 		c->pending &= ~TALLY_LOCK_DOWN;
-		c->out_head = c->out_tail;	/* RESYNC says it as state */
+		tally_lock_out_drop(c);
 		ev->kind = TALLY_LCE_LINK_DOWN;
 	} else if (c->pending & TALLY_LOCK_UP) {
 		c->pending &= ~TALLY_LOCK_UP;
 		ev->kind = TALLY_LCE_LINK_UP;
-	} else {
+	} else if (c->pending & TALLY_LOCK_LOST) {
 		c->pending &= ~TALLY_LOCK_LOST;
 		ev->kind = TALLY_LCE_LEASE_LOST;
+	} else if (c->pending & TALLY_LOCK_HANDED_BAD) {
+		c->pending &= ~TALLY_LOCK_HANDED_BAD;
+		ev->kind = TALLY_LCE_HANDED_BAD;
+		ev->msg.next_gen = c->handed;
+		c->handed = 0;
+	} else {
+		c->pending = 0;
+		lock_event_set(c, ev);
 	}
 }
 
-static struct tally_lock_req *lock_take_first(struct tally_lock_client *c)
+/* Has the time after the recall passed that local users may use up? */
+static bool lock_late(struct tally_lock_client *c)
 {
-	struct tally_lock_req *req;
+	u64 ms = div_u64(ktime_get_boottime_ns() - c->recalled_at,
+			 NSEC_PER_MSEC);
 
-	req = list_first_entry_or_null(&c->queue, struct tally_lock_req, list);
-	if (req)
-		list_del_init(&req->list);
-	return req;
+	return ms >= c->handle->set.ms;
 }
 
-/* The user inside left: the next of ours follows unless others wait. */
 static void lock_event_unlock(struct tally_lock_client *c,
 			      struct tally_lc_event *ev)
 {
-	c->unlock = false;
+	bool recalled = tally_lc_recalled(&c->lc);
+
+	c->unlocks--;
 	ev->kind = TALLY_LCE_UNLOCK;
-	if (c->recalled || !tally_lock_lease_valid(c))
-		return;
-	c->wanted = lock_take_first(c);
-	if (!c->wanted)
-		return;
-	ev->kind = TALLY_LCE_NEXT;
-	ev->try = c->wanted->try;
+	ev->late = recalled && lock_late(c);
+	if (recalled && !c->lc.fast)
+		c->managed_until = jiffies + LOCK_MANAGED;
+}
+
+static void lock_event_want(struct tally_lock_client *c,
+			    struct tally_lc_event *ev)
+{
+	struct tally_lock_req *req;
+
+	req = list_first_entry(&c->queue, struct tally_lock_req, list);
+	list_del_init(&req->list);
+	c->wanted = req;
+	ev->kind = TALLY_LCE_WANT;
+	ev->mode = req->mode;
+	ev->try = req->try;
+	ev->direct = time_before(jiffies, c->managed_until);
+}
+
+/* What users did, in the order in which it matters. */
+static bool lock_next_user_event(struct tally_lock_client *c,
+				 struct tally_lc_event *ev)
+{
+	if (c->cancel) {
+		c->cancel = false;
+		ev->kind = TALLY_LCE_CANCEL;
+	} else if (c->downgrade) {
+		c->downgrade = false;
+		ev->kind = TALLY_LCE_DOWNGRADE;
+	} else if (c->upgrade) {
+		c->upgrade = false;
+		ev->kind = TALLY_LCE_UPGRADE;
+	} else if (c->unlocks) {
+		lock_event_unlock(c, ev);
+	} else if (!c->wanted && !list_empty(&c->queue)) {
+		lock_event_want(c, ev);
+	} else {
+		return false;
+	}
+	return true;
 }
 
 /* Under c->lock: what has happened, the oldest first as far as it matters. */
@@ -268,24 +382,14 @@ static bool lock_next_event(struct tally_lock_client *c,
 			    struct tally_lc_event *ev)
 {
 	memset(ev, 0, sizeof(*ev));
-	if (c->op_done) {
+	if (c->op_done)
 		lock_event_op(c, ev);
-	} else if (!list_empty(&c->inbox)) {
+	else if (!list_empty(&c->inbox))
 		lock_event_msg(c, ev);
-	} else if (c->pending) {
+	else if (c->pending)
 		lock_event_pending(c, ev);
-	} else if (c->cancel) {
-		c->cancel = false;
-		ev->kind = TALLY_LCE_CANCEL;
-	} else if (c->unlock) {
-		lock_event_unlock(c, ev);
-	} else if (!c->wanted && !c->inside && !list_empty(&c->queue)) {
-		c->wanted = lock_take_first(c);
-		ev->kind = TALLY_LCE_WANT;
-		ev->try = c->wanted->try;
-	} else {
-		return false;
-	}
+	else
+		return lock_next_user_event(c, ev);
 	return true;
 }
 
@@ -310,7 +414,7 @@ static void lock_submit(struct tally_lock_client *c)
 		return;
 	}
 	c->op.rkey = rkey;
-	c->op.addr = c->kind == TALLY_LC_OP_TOKEN ? addr + 8 : addr;
+	c->op.addr = c->lc.op == TALLY_LC_OP_TOKEN ? addr + 8 : addr;
 	c->op.addr2 = addr + 8;
 	tally_op_submit(conn, &c->op);
 	tally_conn_put(conn);
@@ -319,8 +423,8 @@ static void lock_submit(struct tally_lock_client *c)
 /* Under c->lock: is nothing of us left that the handle must be kept for? */
 static bool lock_unpin(struct tally_lock_client *c)
 {
-	bool unpin = c->pinned && tally_lc_idle(&c->lc) && !c->inside &&
-		     !c->wanted && list_empty(&c->queue) &&
+	bool unpin = c->pinned && tally_lc_idle(&c->lc) && !c->wanted &&
+		     list_empty(&c->holders) && list_empty(&c->queue) &&
 		     (tally_lock_ours(c) || c->lc.st == TALLY_LC_DEAD);
 
 	if (unpin)
@@ -399,19 +503,6 @@ void tally_lock_signal(struct tally_lock_client *c, u8 what)
 	wait_event(c->idle, lock_pending_taken(c, what));
 }
 
-static bool lock_out_next(struct tally_lock_client *c, struct tally_lmsg *msg)
-{
-	unsigned long flags;
-	bool any;
-
-	spin_lock_irqsave(&c->lock, flags);
-	any = c->out_head != c->out_tail;
-	if (any)
-		*msg = c->outbox[c->out_head++ % TALLY_LOCK_OUTBOX];
-	spin_unlock_irqrestore(&c->lock, flags);
-	return any;
-}
-
 struct tally_session *tally_lock_session(struct tally_lock_client *c)
 {
 	struct tally_session *s;
@@ -421,72 +512,6 @@ struct tally_session *tally_lock_session(struct tally_lock_client *c)
 	s = c->session ? tally_session_get(c->session) : NULL;
 	spin_unlock_irqrestore(&c->lock, flags);
 	return s;
-}
-
-static void lock_send_remote(struct tally_handle *handle,
-			     struct tally_session *s,
-			     const struct tally_lmsg *msg)
-{
-	struct tally_msg_lock body;
-
-	tally_lock_encode(&body, handle->view->remote_id, handle->id,
-			  handle->generation, msg);
-	trace_tally_lock_message(true, handle->view->remote_id, handle->id,
-				 msg->type, msg->gen);
-	tally_stat_inc(&handle->view->node->stats, TALLY_STAT_LOCK_MSG);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
-}
-
-static void lock_send(struct work_struct *work)
-{
-	struct tally_lock_client *c = container_of(work,
-						   struct tally_lock_client,
-						   send);
-	struct tally_handle *handle = c->handle;
-	struct tally_session *s = tally_lock_session(c);
-	struct tally_lmsg msg;
-
-	while (lock_out_next(c, &msg)) {
-		if (tally_lock_ours(c))
-			tally_lock_home_local(handle->object, &msg);
-		else if (s)
-			lock_send_remote(handle, s, &msg);
-	}
-	if (READ_ONCE(c->violation)) {
-		WRITE_ONCE(c->violation, false);
-		if (s)
-			tally_session_violation(s, "lock protocol");
-	}
-	if (s)
-		tally_session_put(s);
-	tally_handle_put(handle);
-}
-
-/*
- * The loopback conn broke under one of our own operations. To the table that
- * is a broken link; when there is a new one, the word says what was done.
- */
-static void lock_retry(struct work_struct *work)
-{
-	struct tally_lock_client *c = container_of(work,
-						   struct tally_lock_client,
-						   retry.work);
-	struct tally_handle *handle = c->handle;
-	struct tally_conn *loop = tally_arena_loop(handle->object->arena);
-
-	if (loop && tally_conn_is_up(loop)) {
-		tally_lock_signal(c, TALLY_LOCK_DOWN);
-		flush_work(&c->send);
-		tally_lock_home_local_reset(handle->object, false);
-		tally_lock_signal(c, TALLY_LOCK_UP);
-		flush_work(&c->send);
-		tally_lock_home_local_reset(handle->object, true);
-	} else if (tally_handle_alive(handle)) {
-		lock_queue_retry(c);
-	}
-	if (loop)
-		tally_conn_put(loop);
-	tally_handle_put(handle);
 }
 
 /**
@@ -508,10 +533,11 @@ int tally_lock_client_create(struct tally_handle *handle)
 	c->handle = handle;
 	spin_lock_init(&c->lock);
 	INIT_LIST_HEAD(&c->queue);
+	INIT_LIST_HEAD(&c->holders);
 	INIT_LIST_HEAD(&c->inbox);
-	INIT_WORK(&c->send, lock_send);
-	INIT_DELAYED_WORK(&c->retry, lock_retry);
+	tally_lock_send_init(c);
 	init_waitqueue_head(&c->idle);
+	c->managed_until = jiffies;
 	c->op.done = lock_op_done;
 	c->op.stats = &handle->view->node->stats;
 	c->lc.st = TALLY_LC_DEAD;	/* until it is bound */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client side of one lock as it runs: between lockrun.c, which turns what
- * happens into events and carries actions out, and lock.c, where it comes from.
+ * happens into events and carries actions out, locksend.c, which sends, and
+ * lock.c and locklink.c, where it comes from.
  */
 #ifndef TALLY_LOCKRUN_H
 #define TALLY_LOCKRUN_H
@@ -17,15 +18,21 @@
 #define TALLY_LOCK_DOWN		BIT(0)
 #define TALLY_LOCK_UP		BIT(1)
 #define TALLY_LOCK_LOST		BIT(2)
+#define TALLY_LOCK_HANDED_BAD	BIT(3)
+#define TALLY_LOCK_SET		BIT(4)
 
 /**
  * struct lock_in - a message that came
  * @list: in client->inbox
  * @msg: the message
+ * @linked: SUCC: there is a link to @next
+ * @next: SUCC: name of the successor
  */
 struct lock_in {
 	struct list_head list;
 	struct tally_lmsg msg;
+	bool linked;
+	char next[TALLY_NAME_SIZE];
 };
 
 /**
@@ -37,21 +44,28 @@ struct lock_in {
  * @error: what its users get instead of -ENOTCONN, 0: that
  * @queue: requests that wait behind @wanted
  * @wanted: request the table has been asked for
- * @inside: request that has the lock
+ * @holders: requests that have the lock
+ * @upgrader: the one among them that asked for exclusive
  * @running: somebody is in tally_lock_run()
  * @pinned: we hold a reference of the handle: something of us may be left at
  *	the home, or the table must remember what it accepted in this session
- * @recalled: somebody else waits for this tenure
- * @unlock: the user inside left
+ * @unlocks: so many holders left
+ * @downgrade: a holder goes on shared
+ * @upgrade: @upgrader is still to be told to the table
  * @cancel: @wanted gave up
  * @pending: TALLY_LOCK_*
  * @inbox: struct lock_in
  * @op: the one word operation in flight
- * @kind: enum tally_lc_op of it
  * @op_done: it has completed
+ * @recalled_at: CLOCK_BOOTTIME ns at which another node began to wait
+ * @managed_until: jiffies until which the word is not worth a look
  * @outbox: ring of messages to send
  * @out_head: next to send
  * @out_tail: next free
+ * @next: name of the successor that was announced last
+ * @next_session: its session at the home
+ * @handed: generation last handed over, 0: it is known to have arrived
+ * @handed_to: id of our session with the node it went to
  * @violation: the home broke the protocol
  * @send: sends
  * @retry: starts our own lock over when the loopback conn broke
@@ -65,20 +79,27 @@ struct tally_lock_client {
 	int error;
 	struct list_head queue;
 	struct tally_lock_req *wanted;
-	struct tally_lock_req *inside;
+	struct list_head holders;
+	struct tally_lock_req *upgrader;
 	bool running;
 	bool pinned;
-	bool recalled;
-	bool unlock;
+	u32 unlocks;
+	bool downgrade;
+	bool upgrade;
 	bool cancel;
 	u8 pending;
 	struct list_head inbox;
 	struct tally_op op;
-	u8 kind;
 	bool op_done;
+	u64 recalled_at;
+	unsigned long managed_until;
 	struct tally_lmsg outbox[TALLY_LOCK_OUTBOX];
 	u32 out_head;
 	u32 out_tail;
+	char next[TALLY_NAME_SIZE];
+	u64 next_session;
+	u64 handed;
+	u64 handed_to;
 	bool violation;
 	struct work_struct send;
 	struct delayed_work retry;
@@ -97,5 +118,15 @@ void tally_lock_req_end(struct tally_lock_req *req, int status);
 void tally_lock_run(struct tally_lock_client *c);
 /* Note TALLY_LOCK_* and see it taken. Process context. */
 void tally_lock_signal(struct tally_lock_client *c, u8 what);
+
+/* Between lockrun.c and locksend.c. With c->lock: */
+void tally_lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg);
+/* Nothing that waits goes to the home: RESYNC says it as state. */
+void tally_lock_out_drop(struct tally_lock_client *c);
+/* The home is to be told that it broke the protocol. */
+void tally_lock_accuse(struct tally_lock_client *c);
+/* Our own lock's operation broke: start over when that is possible. */
+void tally_lock_start_over(struct tally_lock_client *c);
+void tally_lock_send_init(struct tally_lock_client *c);
 
 #endif

@@ -26,6 +26,14 @@ static const struct netlink_range_validation tally_a_arena_words_range = {
 	.max	= 2097152ULL,
 };
 
+static const struct netlink_range_validation tally_a_object_budget_range = {
+	.max	= 65535ULL,
+};
+
+static const struct netlink_range_validation tally_a_object_budget_ms_range = {
+	.max	= 65535ULL,
+};
+
 /* TALLY_CMD_NODE_ADD - do */
 static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_CLEAN + 1] = {
 	[TALLY_A_NODE_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
@@ -111,7 +119,7 @@ static const struct nla_policy tally_arena_get_nl_policy[TALLY_A_ARENA_NAME + 1]
 };
 
 /* TALLY_CMD_OBJECT_ADD - do */
-static const struct nla_policy tally_object_add_nl_policy[TALLY_A_OBJECT_INITIAL + 1] = {
+static const struct nla_policy tally_object_add_nl_policy[TALLY_A_OBJECT_BUDGET_MS + 1] = {
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
@@ -122,6 +130,20 @@ static const struct nla_policy tally_object_add_nl_policy[TALLY_A_OBJECT_INITIAL
 	[TALLY_A_OBJECT_CLASS] = NLA_POLICY_MAX(NLA_U32, 1),
 	[TALLY_A_OBJECT_SIZE] = NLA_POLICY_MIN(NLA_U64, 1),
 	[TALLY_A_OBJECT_INITIAL] = { .type = NLA_U64, },
+	[TALLY_A_OBJECT_CACHE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[TALLY_A_OBJECT_BUDGET] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_object_budget_range),
+	[TALLY_A_OBJECT_BUDGET_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_object_budget_ms_range),
+};
+
+/* TALLY_CMD_OBJECT_SET - do */
+static const struct nla_policy tally_object_set_nl_policy[TALLY_A_OBJECT_BUDGET_MS + 1] = {
+	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
+	[TALLY_A_OBJECT_CACHE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[TALLY_A_OBJECT_BUDGET] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_object_budget_range),
+	[TALLY_A_OBJECT_BUDGET_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_object_budget_ms_range),
 };
 
 /* TALLY_CMD_OBJECT_DEL - do */
@@ -236,7 +258,14 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.cmd		= TALLY_CMD_OBJECT_ADD,
 		.doit		= tally_nl_object_add_doit,
 		.policy		= tally_object_add_nl_policy,
-		.maxattr	= TALLY_A_OBJECT_INITIAL,
+		.maxattr	= TALLY_A_OBJECT_BUDGET_MS,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= TALLY_CMD_OBJECT_SET,
+		.doit		= tally_nl_object_set_doit,
+		.policy		= tally_object_set_nl_policy,
+		.maxattr	= TALLY_A_OBJECT_BUDGET_MS,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

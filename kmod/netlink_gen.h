@@ -36,6 +36,7 @@ int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info);
 int tally_nl_arena_del_doit(struct sk_buff *skb, struct genl_info *info);
 int tally_nl_arena_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info);
+int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info);
 int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info);
 int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb);

@@ -6,6 +6,7 @@
 #include "region.h"
 
 #define OBJECT_PERM_DEFAULT	0600
+#define LOCK_BUDGET_MS_DEFAULT	10
 
 static int put_waiters(struct sk_buff *skb, struct tally_object *object)
 {
@@ -23,11 +24,27 @@ static int put_holder(struct sk_buff *skb, const struct tally_lock_info *info)
 {
 	if (!info->holder[0] && !info->holder_slot)
 		return 0;
+	if (info->lease_ms != U64_MAX &&
+	    nla_put_u64_64bit(skb, TALLY_A_OBJECT_LEASE, info->lease_ms,
+			      TALLY_A_OBJECT_PAD))
+		return -EMSGSIZE;
+	if (info->pid && nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_PID, info->pid))
+		return -EMSGSIZE;
 	return tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER, info->holder) ?:
+	       tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER_COMM, info->comm) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_SHARED, info->shared) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_HOLDERS, info->holders) ?:
 	       nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_SLOT,
 			   info->holder_slot) ?:
 	       nla_put_u64_64bit(skb, TALLY_A_OBJECT_AGE, info->age_ms,
 				 TALLY_A_OBJECT_PAD);
+}
+
+static int put_settings(struct sk_buff *skb, const struct tally_lock_set *set)
+{
+	return nla_put_u32(skb, TALLY_A_OBJECT_CACHE, set->cache) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_BUDGET, set->grants) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_BUDGET_MS, set->ms);
 }
 
 static int put_lock(struct sk_buff *skb, struct tally_object *object)
@@ -40,6 +57,7 @@ static int put_lock(struct sk_buff *skb, struct tally_object *object)
 	       nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ?:
 	       nla_put_u64_64bit(skb, TALLY_A_OBJECT_TOKEN, info.token,
 				 TALLY_A_OBJECT_PAD) ?:
+	       put_settings(skb, &info.set) ?:
 	       put_holder(skb, &info) ?:
 	       nla_put_u32(skb, TALLY_A_OBJECT_WAITERS, info.waiters) ?:
 	       put_waiters(skb, object);
@@ -108,6 +126,12 @@ static int take_type(struct genl_info *info, struct tally_object_config *c)
 	if (attrs[TALLY_A_OBJECT_CLASS] && c->type != TALLY_TYPE_LOCK)
 		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_CLASS],
 				     "only a lock has a class", -EINVAL);
+	if (attrs[TALLY_A_OBJECT_CACHE] && c->type != TALLY_TYPE_LOCK)
+		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_CACHE],
+				     "only a lock is cached", -EINVAL);
+	if (attrs[TALLY_A_OBJECT_BUDGET] && c->type != TALLY_TYPE_LOCK)
+		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_BUDGET],
+				     "only a lock has a budget", -EINVAL);
 	if (attrs[TALLY_A_OBJECT_SIZE] && c->type != TALLY_TYPE_REGION)
 		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_SIZE],
 				     "only a region has a size", -EINVAL);
@@ -115,6 +139,19 @@ static int take_type(struct genl_info *info, struct tally_object_config *c)
 	    GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_SIZE))
 		return -EINVAL;
 	return 0;
+}
+
+/* What is not given stays as it is. */
+static void take_settings(struct genl_info *info, struct tally_lock_set *set)
+{
+	struct nlattr **attrs = info->attrs;
+
+	if (attrs[TALLY_A_OBJECT_CACHE])
+		set->cache = nla_get_u32(attrs[TALLY_A_OBJECT_CACHE]);
+	if (attrs[TALLY_A_OBJECT_BUDGET])
+		set->grants = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET]);
+	if (attrs[TALLY_A_OBJECT_BUDGET_MS])
+		set->ms = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET_MS]);
 }
 
 static int take_config(struct genl_info *info, struct tally_object_config *c)
@@ -128,6 +165,9 @@ static int take_config(struct genl_info *info, struct tally_object_config *c)
 	err = take_type(info, c);
 	if (err)
 		return err;
+	if (c->type == TALLY_TYPE_LOCK)
+		c->set.ms = LOCK_BUDGET_MS_DEFAULT;
+	take_settings(info, &c->set);
 	if (attrs[TALLY_A_OBJECT_INITIAL])
 		c->initial = nla_get_u64(attrs[TALLY_A_OBJECT_INITIAL]);
 	if (attrs[TALLY_A_OBJECT_CLASS])
@@ -207,6 +247,56 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 put_arena:
 	tally_arena_put(arena);
+	return err;
+}
+
+static int set_object(struct genl_info *info, struct tally_object *object)
+{
+	struct tally_lock_set set;
+	int err;
+
+	if (object->config.type != TALLY_TYPE_LOCK)
+		return tally_nl_fail(info->extack,
+				     info->attrs[TALLY_A_OBJECT_NAME],
+				     "only a lock has settings", -EPROTOTYPE);
+	mutex_lock(&object->arena->lock);
+	set = object->config.set;
+	mutex_unlock(&object->arena->lock);
+	take_settings(info, &set);
+	err = tally_lock_home_set(object, &set);
+	if (!err)
+		tally_nl_reply(info, fill_object, object);
+	return err;
+}
+
+/**
+ * tally_nl_object_set_doit - object-set
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
+	struct tally_object *object;
+	struct tally_arena *arena;
+	char name[TALLY_NAME_SIZE];
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
+		return -EINVAL;
+	arena = arena_of(info);
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	nla_strscpy(name, attr, sizeof(name));
+	object = tally_object_find(arena, name);
+	tally_arena_put(arena);
+	if (!object)
+		return tally_nl_fail(info->extack, attr,
+				     "there is no object of that name", -ENOENT);
+	err = set_object(info, object);
+	tally_object_put(object);
 	return err;
 }
 

@@ -17,6 +17,7 @@ struct handle_facts {
 	u32 mr_bytes;
 	u8 type;
 	u8 lock_class;
+	struct tally_lock_set set;
 	kuid_t uid;
 	kgid_t gid;
 	umode_t perm;
@@ -68,6 +69,7 @@ static int handle_become(struct tally_handle *handle,
 	unsigned long flags;
 	int err;
 
+	handle->set = facts->set;
 	handle->mrs = facts->mrs;
 	handle->mr_bytes = facts->mr_bytes;
 	handle->uid = facts->uid;
@@ -121,6 +123,7 @@ static void facts_of_object(struct tally_object *object,
 		.size = config->size,
 		.type = config->type,
 		.lock_class = config->lock_class,
+		.set = config->set,
 		.uid = config->uid,
 		.gid = config->gid,
 		.perm = config->perm,
@@ -185,12 +188,15 @@ static bool reply_valid(const struct tally_view *view,
 	bool region = rep->type == TALLY_TYPE_REGION;
 
 	if (len != sizeof(*rep) || !rep->object ||
-	    memchr_inv(rep->reserved, 0, sizeof(rep->reserved)))
+	    rep->reserved || rep->lock_cache > 1)
 		return false;
 	if (rep->type < TALLY_TYPE_COUNTER || rep->type > TALLY_TYPE_REGION)
 		return false;
 	if (rep->lock_class > TALLY_CLASS_REGION ||
 	    (rep->lock_class && rep->type != TALLY_TYPE_LOCK))
+		return false;
+	if ((rep->lock_cache || rep->lock_grants || rep->lock_ms) &&
+	    rep->type != TALLY_TYPE_LOCK)
 		return false;
 	if (!IS_ALIGNED(word, TALLY_ENTRY_SIZE) ||
 	    word > view->words - TALLY_ENTRY_SIZE)
@@ -216,6 +222,9 @@ static void facts_of_reply(const struct tally_rep_open *rep,
 		.mr_bytes = be32_to_cpu(rep->mr_bytes),
 		.type = rep->type,
 		.lock_class = rep->lock_class,
+		.set.cache = rep->lock_cache,
+		.set.grants = be16_to_cpu(rep->lock_grants),
+		.set.ms = be16_to_cpu(rep->lock_ms),
 		.uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid)),
 		.gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid)),
 		.perm = be32_to_cpu(rep->perm),

@@ -26,6 +26,9 @@ static void open_fill(const struct tally_object *object,
 		.perm = cpu_to_be32(config->perm),
 		.type = config->type,
 		.lock_class = config->lock_class,
+		.lock_cache = config->set.cache,
+		.lock_grants = cpu_to_be16(config->set.grants),
+		.lock_ms = cpu_to_be16(config->set.ms),
 	};
 	if (object->word != TALLY_NO_WORD)
 		rep->word = cpu_to_be32(object->word);

@@ -28,6 +28,8 @@ static const char * const stat_names[] = {
 	[TALLY_STAT_FORGET]	= "forget_sent",
 	[TALLY_STAT_LOCK_FAST]	= "lock_fast",
 	[TALLY_STAT_LOCK_MANAGED]	= "lock_managed",
+	[TALLY_STAT_LOCK_LOCAL]		= "lock_local",
+	[TALLY_STAT_LOCK_HANDED]	= "lock_handed",
 	[TALLY_STAT_LOCK_MSG]	= "lock_message",
 	[TALLY_STAT_LOCK_LOST]	= "lock_lost",
 };

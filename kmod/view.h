@@ -107,6 +107,7 @@ struct tally_view {
  * @mrs: number of memory keys of a region
  * @mr_bytes: bytes each covers
  * @lock_class: TALLY_CLASS_* of a lock
+ * @set: settings of a lock, from the home
  * @uid: owner
  * @gid: group
  * @perm: permission bits
@@ -138,6 +139,7 @@ struct tally_handle {
 	u32 mrs;
 	u32 mr_bytes;
 	u8 lock_class;
+	struct tally_lock_set set;
 	kuid_t uid;
 	kgid_t gid;
 	umode_t perm;
@@ -249,6 +251,10 @@ void tally_views_object_gone(struct tally_object *object);
 void tally_views_each(struct tally_session *s, u8 type,
 		      void (*fn)(struct tally_handle *handle, void *ctx),
 		      void *ctx);
+/* Likewise for every handle of the node, whatever its home. */
+void tally_views_all(struct tally_node *node, u8 type,
+		     void (*fn)(struct tally_handle *handle, void *ctx),
+		     void *ctx);
 /* The handle of that object of that home, referenced, or NULL. */
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation);

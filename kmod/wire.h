@@ -309,7 +309,10 @@ struct tally_msg_open {
  * @perm: permission bits
  * @type: TALLY_TYPE_* (uapi)
  * @lock_class: TALLY_CLASS_* of a lock (uapi), else 0
+ * @lock_cache: of a lock: 1 if it is cached, else 0
  * @reserved: zero
+ * @lock_grants: of a lock: budget of local users after a recall, else 0
+ * @lock_ms: of a lock: the same in milliseconds, else 0
  */
 struct tally_rep_open {
 	__be32	object;
@@ -323,7 +326,10 @@ struct tally_rep_open {
 	__be32	perm;
 	u8	type;
 	u8	lock_class;
-	u8	reserved[6];
+	u8	lock_cache;
+	u8	reserved;
+	__be16	lock_grants;
+	__be16	lock_ms;
 } __packed;
 
 /*
@@ -405,11 +411,11 @@ struct tally_wire_mr {
  * @flags: flags of that message
  * @reserved: zero
  * @gen: generation of the tenure
- * @token: raw token counter that came with a grant
+ * @token: zero
  * @last: RESYNC: highest generation ever accepted
  * @next_gen: SUCC, HANDOVER, LOST: generation of the successor
- * @next_session: SUCC, HANDOVER: session of the successor
- * @next: SUCC, HANDOVER: name of the successor, NUL-padded
+ * @next_session: SUCC, HANDOVER: id of the successor's session with the home
+ * @next: SUCC: name of the successor, NUL-padded
  */
 struct tally_msg_lock {
 	struct tally_wire_object object;

@@ -24,9 +24,13 @@ const struct command lock_commands[] = {
 	{ "add", lock_add,
 	  "ARENA/NAME [ class { external | region } ] [ owner USER ]\n"
 	  "                       [ group GROUP ] [ perm OCTAL ] [ node NODE ]" },
+	{ "set", lock_set,
+	  "ARENA/NAME [ cache { on | off } ] [ budget N ] [ within MS ]\n"
+	  "                       [ node NODE ]" },
 	{ "del", lock_del, "ARENA/NAME [ node NODE ]" },
 	{ "show", lock_show, "[ ARENA | ARENA/NAME ] [ node NODE ]" },
 	{ "run", lock_run,
-	  "ARENA[@NODE]/NAME [ timeout MS ] [ try ] -- COMMAND [ ARGUMENT ]..." },
+	  "ARENA[@NODE]/NAME [ shared ] [ timeout MS ] [ try ] --\n"
+	  "                       COMMAND [ ARGUMENT ]..." },
 	{ NULL, NULL, NULL },
 };

@@ -18,6 +18,9 @@ static const struct tnl_word object_words[TALLY_A_OBJECT_MAX + 1] = {
 	[TALLY_A_OBJECT_CLASS] = { "class", false },
 	[TALLY_A_OBJECT_SIZE] = { "size", false },
 	[TALLY_A_OBJECT_INITIAL] = { "initial", false },
+	[TALLY_A_OBJECT_CACHE] = { "cache", false },
+	[TALLY_A_OBJECT_BUDGET] = { "budget", false },
+	[TALLY_A_OBJECT_BUDGET_MS] = { "within", false },
 };
 
 struct object_args {
@@ -48,6 +51,21 @@ static void show_waiters(struct nlattr **a, struct nlmsghdr *hdr)
 		out_u64(NULL, "and", count, " more");
 }
 
+static void show_holder(struct nlattr **a)
+{
+	bool shared = tnl_num(a[TALLY_A_OBJECT_SHARED]);
+
+	out_str("mode", "mode", shared ? "shared" : "exclusive");
+	out_u64("holders", shared ? "holders" : NULL,
+		tnl_num(a[TALLY_A_OBJECT_HOLDERS]), "");
+	if (a[TALLY_A_OBJECT_HOLDER_PID])
+		out_u64("pid", "pid", tnl_num(a[TALLY_A_OBJECT_HOLDER_PID]), "");
+	if (a[TALLY_A_OBJECT_HOLDER_COMM])
+		out_str("comm", "comm", tnl_str(a[TALLY_A_OBJECT_HOLDER_COMM]));
+	if (a[TALLY_A_OBJECT_LEASE])
+		out_ms("lease_ms", "lease", tnl_num(a[TALLY_A_OBJECT_LEASE]));
+}
+
 static void show_lock(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	bool held = a[TALLY_A_OBJECT_HOLDER] || a[TALLY_A_OBJECT_HOLDER_SLOT];
@@ -64,8 +82,13 @@ static void show_lock(struct nlattr **a, struct nlmsghdr *hdr)
 				tnl_str(a[TALLY_A_OBJECT_HOLDER]));
 		out_u64("holder_slot", "slot",
 			tnl_num(a[TALLY_A_OBJECT_HOLDER_SLOT]), "");
+		show_holder(a);
 		out_ms("age_ms", "for", tnl_num(a[TALLY_A_OBJECT_AGE]));
 	}
+	out_str("cache", "cache",
+		tnl_num(a[TALLY_A_OBJECT_CACHE]) ? "on" : "off");
+	out_u64("budget", "budget", tnl_num(a[TALLY_A_OBJECT_BUDGET]), "");
+	out_ms("budget_ms", "within", tnl_num(a[TALLY_A_OBJECT_BUDGET_MS]));
 	show_waiters(a, hdr);
 }
 
@@ -268,5 +291,46 @@ int object_show(const struct object_type *type, int argc, char **argv)
 	    begin(&req, TALLY_CMD_OBJECT_GET, type, "show", &path))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
+}
+
+/**
+ * lock_set - change the settings of a lock
+ * @argc: number of words
+ * @argv: path and keys
+ *
+ * Return: enum status.
+ */
+int lock_set(int argc, char **argv)
+{
+	static const struct object_type lock = { TALLY_TYPE_LOCK, "lock" };
+	struct tnl_request req = { .list = false };
+	uint32_t budget = 0, within = 0;
+	const char *node = NULL;
+	bool cache = false;
+	struct arg args[] = {
+		{ .key = "cache", .parse = arg_onoff, .to = &cache },
+		{ .key = "budget", .parse = arg_u32, .to = &budget },
+		{ .key = "within", .parse = arg_u32, .to = &within },
+		{ .key = "node", .parse = arg_name, .to = &node },
+		{ .key = NULL },
+	};
+	struct path path;
+	int err = 0;
+
+	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
+		return USAGE;
+	if (here(&lock, "set", &path) ||
+	    begin(&req, TALLY_CMD_OBJECT_SET, &lock, "set", &path))
+		return FAILED;
+	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+	if (args[0].seen)
+		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_CACHE, cache);
+	if (args[1].seen)
+		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_BUDGET, budget);
+	if (args[2].seen)
+		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_BUDGET_MS, within);
+	if (err)
+		return FAILED;
 	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
 }

@@ -78,10 +78,10 @@ static void pause_ms(long ms)
 	nanosleep(&step, NULL);
 }
 
-static int acquire(struct run *run, bool try, uint32_t timeout)
+static int acquire(struct run *run, uint32_t flags, uint32_t timeout)
 {
 	struct tally_ioc_lock ioc = {
-		.flags = try ? TALLY_LOCK_TRY : 0,
+		.flags = flags,
 		.timeout_ms = timeout,
 	};
 	int status;
@@ -411,10 +411,11 @@ int lock_run(int argc, char **argv)
 {
 	struct run run = { .fd = -1, .signals = -1, .terminal = -1 };
 	uint32_t timeout = 0;
-	bool try = false;
+	bool try = false, shared = false;
 	struct arg args[] = {
 		{ .key = "timeout", .parse = arg_u32, .to = &timeout },
 		{ .key = "try", .to = &try },
+		{ .key = "shared", .to = &shared },
 		{ .key = NULL },
 	};
 	int count, status;
@@ -430,7 +431,8 @@ int lock_run(int argc, char **argv)
 		return USAGE;
 	}
 	run.argv = argv + count + 1;
-	status = acquire(&run, try, timeout);
+	status = acquire(&run, (try ? TALLY_LOCK_TRY : 0) |
+			 (shared ? TALLY_LOCK_SHARED : 0), timeout);
 	if (status)
 		return LOCK_TROUBLE + status;
 	return run_locked(&run);

@@ -25,12 +25,25 @@ struct lh_case {
 #define Q(...)	.queue = { __VA_ARGS__ }
 #define CUR(_n, _g) .cur = (_n), .gen = (_g)
 #define DOWN(_n) .down = 1 << (_n)
+#define ASKED_IDLE(_n) .asked[_n] = TALLY_LH_ASKED_IDLE
+#define FORCED(_n) .asked[_n] = TALLY_LH_ASKED_FORCE
+#define HELD_S	TALLY_LMF_HELD_S
+#define UPG	TALLY_LMF_UPG
+#define ASKED(_n) .asked[_n] = TALLY_LH_ASKED
+#define OWNERS_ASKED .fast_asked = 0xe	/* whoever it is */
+#define FAST_IS(_m) .fast = (_m)
+#define SUC(_n, _g) .suc = (_n), .suc_gen = (_g)
+#define SHARED(_n, _g) .shared[_n] = (_g)
+#define QS(_n) ((_n) | LH_Q_SHARED)
+#define QT(_n) ((_n) | LH_Q_TRY)
+#define BIT_OF(_n) (1ULL << (TALLY_LW_BIT_SHIFT + (_n) - 1))
 
 #define EV(_kind, ...) { .kind = TALLY_LHE_##_kind, ##__VA_ARGS__ }
 #define RECV(_type, _state, ...) \
 	EV(MSG, .state = (_state), \
 	   .msg = { .type = TALLY_LM_##_type, ##__VA_ARGS__ })
 #define MX	.mode = TALLY_LMODE_X
+#define MS	.mode = TALLY_LMODE_S
 #define TRY	.flags = TALLY_LMF_TRY
 #define CANC	.flags = TALLY_LMF_CANC
 
@@ -39,7 +52,17 @@ struct lh_case {
 	A(SEND, .slot = (_n), .msg = { .type = TALLY_LM_##_type, ##__VA_ARGS__ })
 #define GRANT(_n, _g) SEND(_n, GRANT, MX, .gen = (_g))
 #define REVOKE(_n, _g) SEND(_n, REVOKE, .gen = (_g))
+#define GRANT_S(_n, _g) SEND(_n, GRANT, MS, .gen = (_g))
+#define NEXT_IS_1 .next_slot = 1, .next_session = 71
+#define NEXT_IS_2 .next_slot = 2, .next_session = 72
+#define NEXT_IS_3 .next_slot = 3, .next_session = 73
+#define SUCC(_n, _g, _next, _next_g) \
+	SEND(_n, SUCC, .gen = (_g), NEXT_IS_##_next, .next_gen = (_next_g))
+#define IDLE_ONLY(_n, _g) \
+	SEND(_n, REVOKE, .gen = (_g), .flags = TALLY_LMF_IDLE_ONLY)
+#define FORCE(_n, _g) SEND(_n, REVOKE, .gen = (_g), .flags = TALLY_LMF_FORCE)
 #define SETW	A(POST_SETW)
+#define SWEEP(_n, _d) A(POST_SWEEP, .slot = (_n), .delta = (_d))
 #define CLRW(_d) A(POST_CLRW, .delta = (_d))
 #define VIOLATION(_n) A(VIOLATION, .slot = (_n))
 
@@ -51,18 +74,25 @@ static const struct lh_case lh_cases[] = {
 	{ "ENQUEUE, SETW: queue",
 	  LH(SETW, Q(1)), 2, RECV(ENQUEUE, 3, MX), LH(SETW, Q(1, 2)), 0 },
 	{ "ENQUEUE, DRAIN: queue",
-	  LH(DRAIN, Q(1)), 2, RECV(ENQUEUE, 3 | W_SET, MX),
-	  LH(DRAIN, Q(1, 2)), 0 },
+	  LH(DRAIN, OWNERS_ASKED, Q(1)), 2, RECV(ENQUEUE, 3 | W_SET, MX),
+	  LH(DRAIN, OWNERS_ASKED, Q(1, 2)), 0 },
 	{ "ENQUEUE, CLRW: queue",
 	  LH(CLRW), 2, RECV(ENQUEUE, W_SET, MX), LH(CLRW, Q(2)), 0 },
-	{ "ENQUEUE, MAN, held: queue, the holder is recalled",
+	{ "ENQUEUE X, MAN, held: the holder is told who is next",
 	  LH(MAN, CUR(1, 7)), 2, RECV(ENQUEUE, W_SET, MX),
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true),
+	  LH(MAN, CUR(1, 7), SUC(2, 8)),
+	  1, { SUCC(1, 7, 2, 8) } },
+	{ "ENQUEUE, MAN, held, somebody is next: queue",
+	  LH(MAN, CUR(1, 7), SUC(2, 8)), 3, RECV(ENQUEUE, W_SET, MX),
+	  LH(MAN, CUR(1, 7), SUC(2, 8), Q(3)), 0 },
+	{ "ENQUEUE S, MAN, held: queue, the holder is recalled",
+	  LH(MAN, CUR(1, 7)), 2, RECV(ENQUEUE, W_SET, MS),
+	  LH(MAN, CUR(1, 7), Q(QS(2)), ASKED(1)),
 	  1, { REVOKE(1, 7) } },
-	{ "ENQUEUE, MAN, held and recalled: queue",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true), 3,
+	{ "ENQUEUE X, MAN, held, a reader is before: queue",
+	  LH(MAN, CUR(1, 7), Q(QS(2)), ASKED(1)), 3,
 	  RECV(ENQUEUE, W_SET, MX),
-	  LH(MAN, CUR(1, 7), Q(2, 3), .revoked = true), 0 },
+	  LH(MAN, CUR(1, 7), Q(QS(2), 3), ASKED(1)), 0 },
 	{ "ENQUEUE, cpu arena, free: GRANT",
 	  LH(MAN, .cpu = true, .ng = 6), 1, RECV(ENQUEUE, 0, MX),
 	  LH(MAN, .cpu = true, CUR(1, 7)),
@@ -76,27 +106,46 @@ static const struct lh_case lh_cases[] = {
 	{ "ENQUEUE, no mode: violation",
 	  LH(FAST), 1, RECV(ENQUEUE, 2), LH(FAST),
 	  1, { VIOLATION(1) } },
-	{ "try, FAST: DENIED",
-	  LH(FAST), 1, RECV(ENQUEUE, 2, MX, TRY), LH(FAST),
-	  1, { SEND(1, DENIED) } },
+	{ "try, FAST: queue, FAA(+W), to ask the holder",
+	  LH(FAST), 1, RECV(ENQUEUE, 2, MX, TRY), LH(SETW, Q(QT(1))),
+	  1, { SETW } },
 	{ "try, DRAIN: DENIED",
-	  LH(DRAIN, Q(1)), 2, RECV(ENQUEUE, 3 | W_SET, MX, TRY),
-	  LH(DRAIN, Q(1)),
+	  LH(DRAIN, OWNERS_ASKED, Q(1)), 2, RECV(ENQUEUE, 3 | W_SET, MX, TRY),
+	  LH(DRAIN, OWNERS_ASKED, Q(1)),
 	  1, { SEND(2, DENIED) } },
-	{ "try, MAN, held: DENIED",
+	{ "try, MAN, held: the holder is asked whether it is idle",
 	  LH(MAN, CUR(1, 7)), 2, RECV(ENQUEUE, W_SET, MX, TRY),
-	  LH(MAN, CUR(1, 7)),
+	  LH(MAN, CUR(1, 7), Q(QT(2)), ASKED_IDLE(1)),
+	  1, { IDLE_ONLY(1, 7) } },
+	{ "try, MAN, held, the holder was asked to leave: DENIED",
+	  LH(MAN, CUR(1, 7), ASKED(1)), 2, RECV(ENQUEUE, W_SET, MX, TRY),
+	  LH(MAN, CUR(1, 7), ASKED(1)),
 	  1, { SEND(2, DENIED) } },
+	{ "try, MAN, somebody is next: DENIED",
+	  LH(MAN, CUR(1, 7), SUC(2, 8)), 3, RECV(ENQUEUE, W_SET, MX, TRY),
+	  LH(MAN, CUR(1, 7), SUC(2, 8)),
+	  1, { SEND(3, DENIED) } },
 	{ "try, cpu arena, free: GRANT",
 	  LH(MAN, .cpu = true, .ng = 6), 1, RECV(ENQUEUE, 0, MX, TRY),
 	  LH(MAN, .cpu = true, CUR(1, 7)),
 	  1, { GRANT(1, 7) } },
 
 	/* ---- FAA(+W) ---- */
-	{ "FAA(+W), owner: REVOKE(0), DRAIN",
+	{ "FAA(+W), owner: REVOKE(0), DRAIN; it may downgrade",
 	  LH(SETW, Q(1)), 0, EV(SETW_DONE, .old = 3, .state = 3 | W_SET),
-	  LH(DRAIN, Q(1)),
+	  LH(DRAIN, Q(1), FAST_IS(4), .fast_asked = 4),
 	  1, { REVOKE(3, 0) } },
+	{ "FAA(+W), readers: F, without those that wait",
+	  LH(SETW, Q(1)), 0,
+	  EV(SETW_DONE, .old = BIT_OF(1) | BIT_OF(2) | BIT_OF(3),
+	     .state = W_SET | BIT_OF(1) | BIT_OF(2) | BIT_OF(3)),
+	  LH(MAN, Q(1), FAST_IS(6), .fast_asked = 6),
+	  2, { REVOKE(2, 0), REVOKE(3, 0) } },
+	{ "FAA(+W), readers, a reader waits: GRANT beside them",
+	  LH(SETW, Q(QS(1))), 0,
+	  EV(SETW_DONE, .old = BIT_OF(2), .state = W_SET | BIT_OF(2)),
+	  LH(MAN, SHARED(1, 1), FAST_IS(2)),
+	  1, { GRANT_S(1, 1) } },
 	{ "FAA(+W), free: GRANT above the token word",
 	  LH(SETW, Q(1), .ng = 6), 0,
 	  EV(SETW_DONE, .state = W_SET, .token = 20),
@@ -107,20 +156,25 @@ static const struct lh_case lh_cases[] = {
 	  EV(SETW_DONE, .state = W_SET, .token = 20),
 	  LH(MAN, CUR(1, 31)),
 	  1, { GRANT(1, 31) } },
-	{ "FAA(+W), free, two wait: GRANT and recall",
+	{ "FAA(+W), free, two wait: GRANT, and who is next",
 	  LH(SETW, Q(2, 1)), 0, EV(SETW_DONE, .state = W_SET),
-	  LH(MAN, CUR(2, 1), Q(1), .revoked = true),
-	  2, { GRANT(2, 1), REVOKE(2, 1) } },
-	{ "FAA(+W), the owner left meanwhile: REVOKE is stale, GRANT",
+	  LH(MAN, CUR(2, 1), SUC(1, 2)),
+	  2, { GRANT(2, 1), SUCC(2, 1, 1, 2) } },
+	{ "FAA(+W), the owner left meanwhile: GRANT",
 	  LH(SETW, Q(1)), 0, EV(SETW_DONE, .old = 3, .state = W_SET),
 	  LH(MAN, CUR(1, 1)),
-	  2, { REVOKE(3, 0), GRANT(1, 1) } },
+	  1, { GRANT(1, 1) } },
+	{ "FAA(+W), the owner downgraded meanwhile: it reads",
+	  LH(SETW, Q(1)), 0,
+	  EV(SETW_DONE, .old = 3, .state = W_SET | BIT_OF(3)),
+	  LH(MAN, Q(1), FAST_IS(4), .fast_asked = 4),
+	  1, { REVOKE(3, 0) } },
 	{ "FAA(+W), queue empty by now: FAA(-W)",
 	  LH(SETW), 0, EV(SETW_DONE, .state = W_SET), LH(CLRW),
 	  1, { CLRW(0) } },
 	{ "FAA(+W), queue empty, fast owner: it is left alone",
 	  LH(SETW), 0, EV(SETW_DONE, .old = 3, .state = 3 | W_SET), LH(CLRW),
-	  2, { REVOKE(3, 0), CLRW(0) } },
+	  1, { CLRW(0) } },
 	{ "FAA(+W) finds W: word bad, queue forgotten",
 	  LH(SETW, Q(1, 2)), 0, EV(SETW_DONE, .old = W_SET, .state = W_SET),
 	  LH(BAD),
@@ -130,24 +184,25 @@ static const struct lh_case lh_cases[] = {
 
 	/* ---- LOOK ---- */
 	{ "LOOK, DRAIN, owner gone: GRANT",
-	  LH(DRAIN, Q(1)), 3, RECV(LOOK, W_SET), LH(MAN, CUR(1, 1)),
+	  LH(DRAIN, OWNERS_ASKED, Q(1)), 3, RECV(LOOK, W_SET), LH(MAN, CUR(1, 1)),
 	  1, { GRANT(1, 1) } },
 	{ "LOOK, DRAIN, owner there: nothing",
-	  LH(DRAIN, Q(1)), 3, RECV(LOOK, 2 | W_SET), LH(DRAIN, Q(1)), 0 },
+	  LH(DRAIN, OWNERS_ASKED, Q(1)), 3, RECV(LOOK, 2 | W_SET),
+	  LH(DRAIN, OWNERS_ASKED, Q(1)), 0 },
 	{ "LOOK, FAST: nothing",
 	  LH(FAST), 3, RECV(LOOK, 0), LH(FAST), 0 },
 
 	/* ---- REL ---- */
 	{ "REL, queue: GRANT to the head",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true), 1,
+	  LH(MAN, CUR(1, 7), Q(2), ASKED(1)), 1,
 	  RECV(REL, W_SET, .gen = 7),
 	  LH(MAN, CUR(2, 8)),
 	  1, { GRANT(2, 8) } },
-	{ "REL, more wait: GRANT and recall",
-	  LH(MAN, CUR(1, 7), Q(2, 3), .revoked = true), 1,
+	{ "REL, more wait: GRANT, and who is next",
+	  LH(MAN, CUR(1, 7), Q(2, 3), ASKED(1)), 1,
 	  RECV(REL, W_SET, .gen = 7),
-	  LH(MAN, CUR(2, 8), Q(3), .revoked = true),
-	  2, { GRANT(2, 8), REVOKE(2, 8) } },
+	  LH(MAN, CUR(2, 8), SUC(3, 9)),
+	  2, { GRANT(2, 8), SUCC(2, 8, 3, 9) } },
 	{ "REL, queue empty: the token word is raised, FAA(-W)",
 	  LH(MAN, CUR(1, 7)), 1,
 	  EV(MSG, .state = W_SET, .token = 3,
@@ -158,7 +213,7 @@ static const struct lh_case lh_cases[] = {
 	  LH(MAN, .cpu = true, CUR(1, 7)), 1, RECV(REL, 0, .gen = 7),
 	  LH(MAN, .cpu = true, .ng = 7), 0 },
 	{ "REL, queue, token word ahead: GRANT above it",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true), 1,
+	  LH(MAN, CUR(1, 7), Q(2), ASKED(1)), 1,
 	  EV(MSG, .state = W_SET, .token = 50,
 	     .msg = { .type = TALLY_LM_REL, .gen = 7 }),
 	  LH(MAN, CUR(2, 51)),
@@ -190,19 +245,20 @@ static const struct lh_case lh_cases[] = {
 
 	/* ---- CANCEL ---- */
 	{ "CANCEL, in the middle of the queue",
-	  LH(DRAIN, Q(1, 2, 3)), 2, RECV(CANCEL, 4 | W_SET),
-	  LH(DRAIN, Q(1, 3)),
+	  LH(DRAIN, OWNERS_ASKED, Q(1, 2, 3)), 2, RECV(CANCEL, 4 | W_SET),
+	  LH(DRAIN, OWNERS_ASKED, Q(1, 3)),
 	  1, { SEND(2, CANCELLED) } },
 	{ "CANCEL, at the tail",
-	  LH(DRAIN, Q(1, 2)), 2, RECV(CANCEL, 4 | W_SET), LH(DRAIN, Q(1)),
+	  LH(DRAIN, OWNERS_ASKED, Q(1, 2)), 2, RECV(CANCEL, 4 | W_SET),
+	  LH(DRAIN, OWNERS_ASKED, Q(1)),
 	  1, { SEND(2, CANCELLED) } },
 	{ "CANCEL of the only one, DRAIN: FAA(-W)",
-	  LH(DRAIN, Q(1)), 1, RECV(CANCEL, 4 | W_SET), LH(CLRW),
+	  LH(DRAIN, OWNERS_ASKED, Q(1)), 1, RECV(CANCEL, 4 | W_SET), LH(CLRW),
 	  2, { SEND(1, CANCELLED), CLRW(0) } },
 	{ "CANCEL, granted meanwhile: nothing",
 	  LH(MAN, CUR(1, 7)), 1, RECV(CANCEL, W_SET), LH(MAN, CUR(1, 7)), 0 },
 	{ "CANCEL of the only one, DRAIN, owner gone: ng is raised, FAA(-W)",
-	  LH(DRAIN, Q(1)), 1,
+	  LH(DRAIN, OWNERS_ASKED, Q(1)), 1,
 	  EV(MSG, .state = W_SET, .token = 20,
 	     .msg = { .type = TALLY_LM_CANCEL }),
 	  LH(CLRW, .ng = 20),
@@ -212,156 +268,6 @@ static const struct lh_case lh_cases[] = {
 	{ "a message only a client receives: violation",
 	  LH(FAST), 1, RECV(GRANT, 0, MX, .gen = 1), LH(FAST),
 	  1, { VIOLATION(1) } },
-
-	/* ---- break and resume ---- */
-	{ "link down: records stay",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true), 1,
-	  EV(LINK_DOWN, .state = W_SET),
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(1)), 0 },
-	{ "a grant that falls due in the break: recorded, not sent",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(2)), 1,
-	  RECV(REL, W_SET, .gen = 7), LH(MAN, CUR(2, 8), DOWN(2)), 0 },
-	{ "a recall that falls due in the break: recorded, not sent",
-	  LH(MAN, CUR(1, 7), DOWN(1)), 2, RECV(ENQUEUE, W_SET, MX),
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(1)), 0 },
-	{ "RESYNC, holds cur.gen, recalled: SYNCED, REVOKE again",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(1)), 1,
-	  RECV(RESYNC, W_SET, .gen = 7, .last = 7),
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true),
-	  2, { SEND(1, SYNCED), REVOKE(1, 7) } },
-	{ "RESYNC, holds cur.gen: SYNCED",
-	  LH(MAN, CUR(1, 7), DOWN(1)), 1,
-	  RECV(RESYNC, W_SET, .gen = 7, .last = 7), LH(MAN, CUR(1, 7)),
-	  1, { SEND(1, SYNCED) } },
-	{ "RESYNC, GRANT was lost: SYNCED, GRANT, REVOKE again",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(1)), 1,
-	  RECV(RESYNC, W_SET, MX, .last = 6),
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true),
-	  3, { SEND(1, SYNCED), GRANT(1, 7), REVOKE(1, 7) } },
-	{ "RESYNC, REL was lost, then the request: settled in this order",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(1)), 1,
-	  RECV(RESYNC, W_SET, MX, .last = 7),
-	  LH(MAN, CUR(2, 8), Q(1), .revoked = true),
-	  3, { SEND(1, SYNCED), GRANT(2, 8), REVOKE(2, 8) } },
-	{ "RESYNC, waits in the queue: SYNCED",
-	  LH(DRAIN, Q(1), DOWN(1)), 1, RECV(RESYNC, 3 | W_SET, MX),
-	  LH(DRAIN, Q(1)),
-	  1, { SEND(1, SYNCED) } },
-	{ "RESYNC, waits in the queue, CANCEL was lost: CANCELLED",
-	  LH(DRAIN, Q(1, 2), DOWN(1)), 1,
-	  RECV(RESYNC, 3 | W_SET, MX, CANC), LH(DRAIN, Q(2)),
-	  2, { SEND(1, SYNCED), SEND(1, CANCELLED) } },
-	{ "RESYNC, ENQUEUE was lost: queue",
-	  LH(FAST, DOWN(1)), 1, RECV(RESYNC, 3, MX), LH(SETW, Q(1)),
-	  2, { SEND(1, SYNCED), SETW } },
-	{ "RESYNC, ENQUEUE of a try was lost: DENIED",
-	  LH(FAST, DOWN(1)), 1, RECV(RESYNC, 3, MX, TRY), LH(FAST),
-	  2, { SEND(1, SYNCED), SEND(1, DENIED) } },
-	{ "RESYNC, CANCELLED was lost: CANCELLED again",
-	  LH(FAST, DOWN(1)), 1, RECV(RESYNC, 3, MX, CANC), LH(FAST),
-	  2, { SEND(1, SYNCED), SEND(1, CANCELLED) } },
-	{ "RESYNC, cancelled but granted: GRANT again",
-	  LH(MAN, CUR(1, 7), DOWN(1)), 1, RECV(RESYNC, W_SET, MX, CANC),
-	  LH(MAN, CUR(1, 7)),
-	  2, { SEND(1, SYNCED), GRANT(1, 7) } },
-	{ "RESYNC, no break: violation",
-	  LH(MAN, CUR(1, 7)), 1, RECV(RESYNC, W_SET, .gen = 7, .last = 7),
-	  LH(MAN, CUR(1, 7)),
-	  1, { VIOLATION(1) } },
-	{ "RESYNC, holds what it was not given: violation",
-	  LH(MAN, CUR(1, 7), DOWN(2)), 2,
-	  RECV(RESYNC, W_SET, .gen = 7, .last = 7),
-	  LH(MAN, CUR(1, 7), DOWN(2)),
-	  1, { VIOLATION(2) } },
-	{ "RESYNC, holds and waits: violation",
-	  LH(MAN, CUR(1, 7), DOWN(1)), 1,
-	  RECV(RESYNC, W_SET, MX, .gen = 7, .last = 7),
-	  LH(MAN, CUR(1, 7), DOWN(1)),
-	  1, { VIOLATION(1) } },
-	{ "RESYNC without the request that is queued: violation",
-	  LH(DRAIN, Q(1), DOWN(1)), 1, RECV(RESYNC, 3 | W_SET, .last = 2),
-	  LH(DRAIN, Q(1), DOWN(1)),
-	  1, { VIOLATION(1) } },
-	{ "first message is another one: nothing was listed, REL",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(1)), 1,
-	  RECV(LOOK, W_SET), LH(MAN, CUR(2, 8)),
-	  1, { GRANT(2, 8) } },
-	{ "first message is ENQUEUE: the old tenure first",
-	  LH(MAN, .cpu = true, CUR(1, 7), DOWN(1)), 1, RECV(ENQUEUE, 0, MX),
-	  LH(MAN, .cpu = true, CUR(1, 8)),
-	  1, { GRANT(1, 8) } },
-	{ "RESYNC_END, not listed: REL",
-	  LH(MAN, .cpu = true, CUR(1, 7), DOWN(1)), 1,
-	  EV(RESYNC_END, .slot = 1), LH(MAN, .cpu = true, .ng = 7), 0 },
-	{ "RESYNC_END, listed before: nothing",
-	  LH(MAN, CUR(1, 7)), 1, EV(RESYNC_END, .slot = 1, .state = W_SET),
-	  LH(MAN, CUR(1, 7)), 0 },
-	{ "RESYNC_END, fast owner in DRAIN: REVOKE(0) again",
-	  LH(DRAIN, Q(1)), 0, EV(RESYNC_END, .slot = 3, .state = 3 | W_SET),
-	  LH(DRAIN, Q(1)),
-	  1, { REVOKE(3, 0) } },
-	{ "RESYNC_END, not the owner in DRAIN: nothing",
-	  LH(DRAIN, Q(1)), 0, EV(RESYNC_END, .slot = 2, .state = 3 | W_SET),
-	  LH(DRAIN, Q(1)), 0 },
-
-	/* ---- session end ---- */
-	{ "session end, holder: next one granted, value not valid",
-	  LH(MAN, CUR(1, 7), Q(2), .revoked = true, DOWN(1)), 1,
-	  EV(SESSION_END, .slot = 1, .state = W_SET),
-	  LH(MAN, CUR(2, 8), DOWN(1)),
-	  2, { A(VALUE_BAD), GRANT(2, 8) } },
-	{ "session end, waiter: out of the queue",
-	  LH(DRAIN, Q(1, 2), DOWN(1)), 1,
-	  EV(SESSION_END, .slot = 1, .state = 3 | W_SET),
-	  LH(DRAIN, Q(2), DOWN(1)), 0 },
-	{ "session end, last waiter in DRAIN: FAA(-W)",
-	  LH(DRAIN, Q(1), DOWN(1)), 1,
-	  EV(SESSION_END, .slot = 1, .state = 3 | W_SET),
-	  LH(CLRW, DOWN(1)),
-	  1, { CLRW(0) } },
-	{ "session end, waiter behind a holder: the holder stays",
-	  LH(MAN, CUR(2, 7), Q(1), .revoked = true, DOWN(1)), 1,
-	  EV(SESSION_END, .slot = 1, .state = W_SET),
-	  LH(MAN, CUR(2, 7), .revoked = true, DOWN(1)), 0 },
-	{ "session end, fast owner, FAST: value first, then the sweep",
-	  LH(FAST), 0, EV(SESSION_END, .slot = 3, .state = 3),
-	  LH(FAST, .sweep = 3),
-	  2, { A(VALUE_BAD), A(POST_SWEEP, .slot = 3) } },
-	{ "session end, fast owner, DRAIN: sweep, nobody granted yet",
-	  LH(DRAIN, Q(1)), 0, EV(SESSION_END, .slot = 3, .state = 3 | W_SET),
-	  LH(DRAIN, Q(1), .sweep = 3),
-	  2, { A(VALUE_BAD), A(POST_SWEEP, .slot = 3) } },
-	{ "session end, nothing here: nothing",
-	  LH(FAST), 0, EV(SESSION_END, .slot = 3, .state = 2), LH(FAST), 0 },
-	{ "sweep done, DRAIN: GRANT",
-	  LH(DRAIN, Q(1), .sweep = 3), 0,
-	  EV(SWEEP_DONE, .slot = 3, .old = 3 | W_SET, .state = W_SET),
-	  LH(MAN, CUR(1, 1)),
-	  1, { GRANT(1, 1) } },
-	{ "sweep of something else: word bad",
-	  LH(MAN, CUR(1, 7), .ng = 7, .sweep = 3, .sweep_next = 2), 0,
-	  EV(SWEEP_DONE, .slot = 3, .old = 2 | W_SET, .state = W_SET),
-	  LH(BAD, .ng = 7),
-	  1, { A(WORD_BAD) } },
-	{ "session end twice: one sweep",
-	  LH(FAST, .sweep = 3), 0, EV(SESSION_END, .slot = 3, .state = 3),
-	  LH(FAST, .sweep = 3),
-	  1, { A(VALUE_BAD) } },
-	{ "session end, the last sweep has not completed: this one waits",
-	  LH(FAST, .sweep = 3), 0, EV(SESSION_END, .slot = 2, .state = 2),
-	  LH(FAST, .sweep = 3, .sweep_next = 2),
-	  1, { A(VALUE_BAD) } },
-	{ "sweep done, one waits: its turn",
-	  LH(FAST, .sweep = 3, .sweep_next = 2), 0,
-	  EV(SWEEP_DONE, .slot = 3, .old = 3, .state = 2),
-	  LH(FAST, .sweep = 2),
-	  1, { A(POST_SWEEP, .slot = 2) } },
-	{ "sweep done that was not posted: bug",
-	  LH(FAST, .sweep = 3), 0,
-	  EV(SWEEP_DONE, .slot = 2, .old = 2, .state = 3),
-	  LH(FAST, .sweep = 3), 0, {}, .bug = true },
-	{ "word bad: the table has stopped",
-	  LH(BAD), 2, RECV(ENQUEUE, 0, MX), LH(BAD), 0 },
 
 	/* ---- grace ---- */
 	{ "grace: ENQUEUE waits",
@@ -388,7 +294,7 @@ static const struct lh_case lh_cases[] = {
 	/* ---- loopback QP replaced ---- */
 	{ "loop reset, FAA(+W) done: the word now is the value",
 	  LH(SETW, Q(1)), 0, EV(LOOP_RESET, .state = 3 | W_SET),
-	  LH(DRAIN, Q(1)),
+	  LH(DRAIN, FAST_IS(4), .fast_asked = 4, Q(1)),
 	  1, { REVOKE(3, 0) } },
 	{ "loop reset, FAA(+W) not done: again",
 	  LH(SETW, Q(1)), 0, EV(LOOP_RESET, .state = 3), LH(SETW, Q(1)),
@@ -403,19 +309,22 @@ static const struct lh_case lh_cases[] = {
 	{ "loop reset, sweep not done: again",
 	  LH(FAST, .sweep = 3), 0, EV(LOOP_RESET, .state = 3),
 	  LH(FAST, .sweep = 3),
-	  1, { A(POST_SWEEP, .slot = 3) } },
+	  1, { SWEEP(3, 3) } },
 	{ "loop reset, sweep done: over",
 	  LH(FAST, .sweep = 3), 0, EV(LOOP_RESET, .state = 2), LH(FAST), 0 },
 	{ "loop reset, sweep done, one waits: its turn",
 	  LH(FAST, .sweep = 3, .sweep_next = 2), 0, EV(LOOP_RESET, .state = 2),
 	  LH(FAST, .sweep = 2),
-	  1, { A(POST_SWEEP, .slot = 2) } },
+	  1, { SWEEP(2, 2) } },
 	{ "loop reset, nothing in flight: nothing",
 	  LH(MAN, CUR(1, 7)), 0, EV(LOOP_RESET, .state = W_SET),
 	  LH(MAN, CUR(1, 7)), 0 },
 	{ "unknown event: bug",
 	  LH(FAST), 0, { .kind = 0xff }, LH(FAST), 0, {}, .bug = true },
 };
+
+#include "lock_home_break_cases.h"
+#include "lock_home_tenure_cases.h"
 
 static inline bool lh_action_equal(const struct tally_lh_action *a,
 				   const struct tally_lh_action *b)
@@ -457,7 +366,7 @@ static inline const char *lh_birth_run(const struct lh_birth *c)
 	int k;
 
 	for (k = 0; k < LH_NODES; k++)
-		tally_lh_node_init(&node[k], k + 1, true);
+		tally_lh_node_init(&node[k], k + 1, 0, true);
 	state = tally_lh_init(&lh, c->flags, 9);
 	if (state != c->state)
 		return "word";
@@ -485,6 +394,8 @@ static inline const char *lh_case_run(const struct lh_case *c)
 	for (k = 0; k < out.n; k++)
 		if (!lh_action_equal(&out.a[k], &c->act[k]))
 			return "action";
+	if (out.more)
+		return "room";
 	if (!lh_queue_sound(&lh, node))
 		return "queue";
 	lh_draw(&lh, node, &after);
@@ -496,9 +407,30 @@ static inline const char *lh_case_run(const struct lh_case *c)
 #undef Q
 #undef CUR
 #undef DOWN
+#undef ASKED
+#undef OWNERS_ASKED
+#undef FAST_IS
+#undef SUC
+#undef SHARED
+#undef QS
+#undef QT
+#undef BIT_OF
+#undef SWEEP
 #undef EV
 #undef RECV
 #undef MX
+#undef MS
+#undef FORCED
+#undef HELD_S
+#undef UPG
+#undef ASKED_IDLE
+#undef GRANT_S
+#undef SUCC
+#undef NEXT_IS_1
+#undef NEXT_IS_2
+#undef NEXT_IS_3
+#undef IDLE_ONLY
+#undef FORCE
 #undef TRY
 #undef CANC
 #undef A

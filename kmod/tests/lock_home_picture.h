@@ -7,41 +7,57 @@
 
 #define LH_NODES	3
 
+/* Marks on a slot in the queue of a picture. */
+#define LH_Q_SHARED	0x100
+#define LH_Q_TRY	0x200
+
 /* A lock and its nodes; nodes are named by their slots, 0 is none. */
 struct lh_picture {
 	u8 hm;
 	bool cpu;
 	bool grace;
-	bool revoked;
+	bool forced;
 	u16 sweep;
-	u16 sweep_next;
+	u64 sweep_next;
+	u64 fast;
+	u64 fast_idle;
+	u64 fast_asked;
+	u64 fast_forced;
 	u16 cur;
+	u16 via;
+	u16 suc;
 	u64 gen;
-	u64 ng;		/* 0: as @gen */
+	u64 suc_gen;
+	u64 ng;		/* 0: the highest of @gen, @suc_gen and @shared */
 	u16 queue[LH_NODES];
+	u64 shared[LH_NODES + 1];	/* generation of each slot */
+	u8 asked[LH_NODES + 1];		/* of each slot */
 	u8 down;	/* bit of each slot that is not up */
+	u8 force;	/* bit of each slot that is to be ended */
 };
 
-static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
-			    struct tally_lh_node *node)
+static inline u64 lh_picture_ng(const struct lh_picture *p)
+{
+	u64 ng = p->gen > p->suc_gen ? p->gen : p->suc_gen;
+	int k;
+
+	for (k = 1; k <= LH_NODES; k++)
+		ng = ng > p->shared[k] ? ng : p->shared[k];
+	return p->ng ?: ng;
+}
+
+static inline void lh_build_queue(const struct lh_picture *p,
+				  struct tally_lh *lh,
+				  struct tally_lh_node *node)
 {
 	struct tally_lh_node *n;
 	int k;
 
-	tally_lh_init(lh, 0, p->ng ?: p->gen);
-	lh->hm = p->hm;
-	lh->cpu = p->cpu;
-	lh->grace = p->grace;
-	lh->revoked = p->revoked;
-	lh->sweep = p->sweep;
-	lh->sweep_next = p->sweep_next;
-	lh->gen = p->gen;
-	lh->cur = p->cur ? &node[p->cur - 1] : NULL;
-	for (k = 0; k < LH_NODES; k++)
-		tally_lh_node_init(&node[k], k + 1, !(p->down >> (k + 1) & 1));
 	for (k = 0; k < LH_NODES && p->queue[k]; k++) {
-		n = &node[p->queue[k] - 1];
-		n->mode = TALLY_LMODE_X;
+		n = &node[(p->queue[k] & 0xff) - 1];
+		n->mode = p->queue[k] & LH_Q_SHARED ? TALLY_LMODE_S :
+						      TALLY_LMODE_X;
+		n->try = p->queue[k] & LH_Q_TRY;
 		if (lh->tail)
 			lh->tail->next = n;
 		else
@@ -50,36 +66,111 @@ static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
 	}
 }
 
-static inline void lh_draw(const struct tally_lh *lh,
-			   const struct tally_lh_node *node,
-			   struct lh_picture *p)
+static inline void lh_build_nodes(const struct lh_picture *p,
+				  struct tally_lh *lh,
+				  struct tally_lh_node *node)
+{
+	struct tally_lh_node *n;
+	int k;
+
+	for (k = LH_NODES; k > 0; k--) {
+		n = &node[k - 1];
+		tally_lh_node_init(n, k, 70 + k, !(p->down >> k & 1));
+		n->gen = p->shared[k];
+		n->asked = p->asked[k];
+		n->force = p->force >> k & 1;
+		if (!n->gen)
+			continue;
+		n->next = lh->shared;
+		lh->shared = n;
+	}
+}
+
+static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
+			    struct tally_lh_node *node)
+{
+	tally_lh_init(lh, 0, lh_picture_ng(p));
+	lh->hm = p->hm;
+	lh->cpu = p->cpu;
+	lh->grace = p->grace;
+	lh->forced = p->forced;
+	lh->sweep = p->sweep;
+	lh->sweep_next = p->sweep_next;
+	lh->fast = p->fast;
+	lh->fast_idle = p->fast_idle;
+	lh->fast_asked = p->fast_asked;
+	lh->fast_forced = p->fast_forced;
+	lh->gen = p->gen;
+	lh->suc_gen = p->suc_gen;
+	lh->cur = p->cur ? &node[p->cur - 1] : NULL;
+	lh->via = p->via ? &node[p->via - 1] : NULL;
+	lh->suc = p->suc ? &node[p->suc - 1] : NULL;
+	lh_build_nodes(p, lh, node);
+	lh_build_queue(p, lh, node);
+}
+
+static inline void lh_draw_nodes(const struct tally_lh *lh,
+				 const struct tally_lh_node *node,
+				 struct lh_picture *p)
 {
 	const struct tally_lh_node *n = lh->head;
 	int k;
 
+	for (k = 1; k <= LH_NODES; k++) {
+		p->down |= node[k - 1].up ? 0 : 1 << k;
+		p->force |= node[k - 1].force ? 1 << k : 0;
+		p->shared[k] = node[k - 1].gen;
+		/* Of one that holds nothing it means nothing. */
+		if (node[k - 1].gen || lh->cur == &node[k - 1])
+			p->asked[k] = node[k - 1].asked;
+	}
+	for (k = 0; k < LH_NODES && n; k++, n = n->next)
+		p->queue[k] = n->slot | (n->try ? LH_Q_TRY : 0) |
+			      (n->mode == TALLY_LMODE_S ? LH_Q_SHARED : 0);
+}
+
+static inline void lh_draw(const struct tally_lh *lh,
+			   const struct tally_lh_node *node,
+			   struct lh_picture *p)
+{
 	*p = (struct lh_picture){
 		.hm = lh->hm,
 		.cpu = lh->cpu,
 		.grace = lh->grace,
-		.revoked = lh->revoked,
+		.forced = lh->forced,
 		.sweep = lh->sweep,
 		.sweep_next = lh->sweep_next,
+		.fast = lh->fast,
+		.fast_idle = lh->fast_idle,
+		.fast_asked = lh->fast_asked,
+		.fast_forced = lh->fast_forced,
 		.cur = lh->cur ? lh->cur->slot : 0,
+		.via = lh->via ? lh->via->slot : 0,
+		.suc = lh->suc ? lh->suc->slot : 0,
 		.gen = lh->gen,
+		.suc_gen = lh->suc_gen,
 		.ng = lh->ng,
 	};
-	for (k = 0; k < LH_NODES; k++)
-		p->down |= node[k].up ? 0 : 1 << (k + 1);
-	for (k = 0; k < LH_NODES && n; k++, n = n->next)
-		p->queue[k] = n->slot;
+	lh_draw_nodes(lh, node, p);
 }
 
-/* The queue and what the nodes say about being in it agree. */
+static inline int lh_shared_count(const struct tally_lh *lh)
+{
+	const struct tally_lh_node *n;
+	int k = 0;
+
+	for (n = lh->shared; n && k <= LH_NODES; n = n->next)
+		k += n->gen ? 1 : LH_NODES + 1;
+	return k;
+}
+
+/* Queue, list of readers, and what the nodes say about being there agree. */
 static inline bool lh_queue_sound(const struct tally_lh *lh,
 				  const struct tally_lh_node *node)
 {
 	const struct tally_lh_node *n;
 	const struct tally_lh_node *last = NULL;
+	int shared = lh_shared_count(lh);
 	int queued = 0;
 	int k;
 
@@ -91,25 +182,40 @@ static inline bool lh_queue_sound(const struct tally_lh *lh,
 	}
 	for (k = 0; k < LH_NODES; k++) {
 		queued -= !!node[k].mode;
-		if (!node[k].mode && node[k].next)
+		shared -= !!node[k].gen;
+		if (!node[k].mode && !node[k].gen && node[k].next)
 			return false;
 	}
-	return !queued && last == lh->tail;
+	return !queued && !shared && last == lh->tail;
 }
 
-static inline bool lh_picture_equal(const struct lh_picture *a,
-				    const struct lh_picture *b)
+static inline bool lh_picture_nodes_equal(const struct lh_picture *a,
+					  const struct lh_picture *b)
 {
 	int k;
 
 	for (k = 0; k < LH_NODES; k++)
 		if (a->queue[k] != b->queue[k])
 			return false;
+	for (k = 0; k <= LH_NODES; k++)
+		if (a->shared[k] != b->shared[k] || a->asked[k] != b->asked[k])
+			return false;
+	return a->down == b->down && a->force == b->force;
+}
+
+static inline bool lh_picture_equal(const struct lh_picture *a,
+				    const struct lh_picture *b)
+{
 	return a->hm == b->hm && a->cpu == b->cpu && a->grace == b->grace &&
-	       a->revoked == b->revoked && a->sweep == b->sweep &&
-	       a->sweep_next == b->sweep_next &&
-	       a->cur == b->cur && a->gen == b->gen && a->ng == (b->ng ?: b->gen) &&
-	       a->down == b->down;
+	       a->forced == b->forced && a->sweep == b->sweep &&
+	       a->sweep_next == b->sweep_next && a->fast == b->fast &&
+	       a->fast_idle == b->fast_idle &&
+	       a->fast_asked == b->fast_asked &&
+	       a->fast_forced == b->fast_forced && a->cur == b->cur &&
+	       a->via == b->via && a->suc == b->suc && a->gen == b->gen &&
+	       a->suc_gen == b->suc_gen &&
+	       lh_picture_ng(a) == lh_picture_ng(b) &&
+	       lh_picture_nodes_equal(a, b);
 }
 
 #endif

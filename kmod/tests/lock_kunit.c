@@ -24,8 +24,12 @@ CASE_DESC(lh_case)
 KUNIT_ARRAY_PARAM(lw, lw_cases, lw_case_desc);
 KUNIT_ARRAY_PARAM(token, token_cases, token_case_desc);
 KUNIT_ARRAY_PARAM(lc, lc_cases, lc_case_desc);
+KUNIT_ARRAY_PARAM(lc_break, lc_break_cases, lc_case_desc);
+KUNIT_ARRAY_PARAM(lc_tenure, lc_tenure_cases, lc_case_desc);
 KUNIT_ARRAY_PARAM(birth, lh_births, lh_birth_desc);
 KUNIT_ARRAY_PARAM(lh, lh_cases, lh_case_desc);
+KUNIT_ARRAY_PARAM(lh_break, lh_break_cases, lh_case_desc);
+KUNIT_ARRAY_PARAM(lh_tenure, lh_tenure_cases, lh_case_desc);
 
 static void lw_test(struct kunit *test)
 {
@@ -62,8 +66,12 @@ static struct kunit_case lock_tests[] = {
 	KUNIT_CASE(lw_fields_test),
 	KUNIT_CASE_PARAM(token_test, token_gen_params),
 	KUNIT_CASE_PARAM(lc_test, lc_gen_params),
+	KUNIT_CASE_PARAM(lc_test, lc_break_gen_params),
+	KUNIT_CASE_PARAM(lc_test, lc_tenure_gen_params),
 	KUNIT_CASE_PARAM(lh_birth_test, birth_gen_params),
 	KUNIT_CASE_PARAM(lh_test, lh_gen_params),
+	KUNIT_CASE_PARAM(lh_test, lh_break_gen_params),
+	KUNIT_CASE_PARAM(lh_test, lh_tenure_gen_params),
 	{}
 };
 

@@ -6,17 +6,22 @@
 
 /* ---- steps: users ---- */
 
-static bool step_want(int i, bool try, bool direct)
+static bool step_want(int i, u8 mode, bool try, bool direct)
 {
+	u8 modes = opt.mode[i] ?: 1 << TALLY_LMODE_X;
 	struct xclient *c = &W.c[i];
 
-	if (c->asking || c->inside || !c->left || !c->val)
+	if (c->asking || !c->left || !c->val || !(modes >> mode & 1) ||
+	    (c->users && !opt.local))
 		return false;
+	if (opt.bug == BUG_JOIN)
+		c->lc.rv = false;
 	c->left--;
 	c->asking = true;
-	c->followed = false;
+	c->trying = try;
 	client_event(i, (struct tally_lc_event){
 		.kind = TALLY_LCE_WANT,
+		.mode = mode,
 		.try = try,
 		.direct = direct,
 	});
@@ -32,30 +37,47 @@ static bool step_cancel(int i)
 	return true;
 }
 
-static bool step_unlock(int i)
+/* Of one that keeps the lock: the node's own users may have to wait for it. */
+static bool step_unlock(int i, bool late)
 {
 	struct xclient *c = &W.c[i];
 
-	if (!c->inside || (opt.hog && !c->recalled))
+	if (!c->users || c->upgrading ||
+	    (opt.hog && !c->recalled && !(c->asking && !c->trying)))
 		return false;
-	c->inside = false;
-	c->recalled = false;
-	client_event(i, (struct tally_lc_event){ .kind = TALLY_LCE_UNLOCK });
+	c->users--;
+	if (opt.bug == BUG_BUDGET)
+		c->lc.spent = 0;
+	client_event(i, (struct tally_lc_event){
+		.kind = TALLY_LCE_UNLOCK,
+		.late = late,
+	});
 	return true;
 }
 
-static bool step_next(int i)
+static bool step_downgrade(int i)
 {
 	struct xclient *c = &W.c[i];
-	bool recalled = c->recalled;
 
-	if (!opt.next || !c->inside || c->followed)
+	if (!opt.updown || c->users != 1 || c->mode != TALLY_LMODE_X)
 		return false;
-	c->inside = false;
-	c->asking = true;
-	c->followed = true;
-	client_event(i, (struct tally_lc_event){ .kind = TALLY_LCE_NEXT });
-	c->recalled = recalled;
+	c->mode = TALLY_LMODE_S;
+	client_event(i, (struct tally_lc_event){
+		.kind = TALLY_LCE_DOWNGRADE,
+	});
+	return true;
+}
+
+static bool step_upgrade(int i)
+{
+	struct xclient *c = &W.c[i];
+
+	if (!opt.updown || !c->users || c->mode != TALLY_LMODE_S ||
+	    c->upgrading || c->lc.st != TALLY_LC_HOLD || !c->left)
+		return false;
+	c->left--;
+	c->upgrading = true;
+	client_event(i, (struct tally_lc_event){ .kind = TALLY_LCE_UPGRADE });
 	return true;
 }
 
@@ -70,7 +92,10 @@ static bool step_exec(int i)
 		return false;
 	if (c->broken && c->hdown)
 		return false;
-	op_exec(&c->op, i + 1);
+	if (opt.bug == BUG_B4 && c->op.kind == TALLY_LC_OP_CLAIM &&
+	    c->lc.st == TALLY_LC_WAIT)
+		return false;
+	op_exec(&c->op, slot_of(i));
 	return true;
 }
 
@@ -80,10 +105,22 @@ static bool step_ghost(int i)
 
 	if (!c->ghost.kind || (c->hdown && opt.bug != BUG_B11))
 		return false;
-	op_exec(&c->ghost, i + 1);
+	op_exec(&c->ghost, slot_of(i));
 	if (c->ghost.stage == c->ghost.steps)
 		memset(&c->ghost, 0, sizeof(c->ghost));
 	return true;
+}
+
+/* What a mistaken client reads out of a completion. */
+static u64 mistaken_state(const struct xclient *c, const struct xop *op)
+{
+	bool read = op->kind == TALLY_LC_OP_READ;
+
+	if (opt.bug == BUG_BLIND && read && c->lc.doubt == TALLY_LC_OP_REL)
+		return (op->state & ~TALLY_LW_OWNER) | c->lc.slot;
+	if (opt.bug == BUG_CLAIM && read && c->lc.doubt == TALLY_LC_OP_ACQ_S)
+		return op->state & ~(TALLY_LW_OWNER | TALLY_LW_W);
+	return op->state;
 }
 
 static bool step_done(int i)
@@ -94,15 +131,17 @@ static bool step_done(int i)
 	if (!op.kind || op.stage < op.steps)
 		return false;
 	memset(&c->op, 0, sizeof(op));
-	if (opt.bug == BUG_BLIND && op.kind == TALLY_LC_OP_READ &&
-	    c->lc.doubt == TALLY_LC_OP_REL)
-		op.state = (op.state & ~TALLY_LW_OWNER) | (i + 1);
 	client_event(i, (struct tally_lc_event){
 		.kind = TALLY_LCE_OP_DONE,
 		.op = op.kind,
-		.state = op.state,
+		.state = mistaken_state(c, &op),
 		.token = op.token,
 	});
+	if (opt.bug == BUG_B1 && c->lc.claim) {
+		c->lc.claim = TALLY_LC_CLAIM_NONE;
+		c->lc.op = TALLY_LC_OP_NONE;
+		memset(&c->op, 0, sizeof(op));
+	}
 	return true;
 }
 
@@ -127,170 +166,146 @@ static bool step_flush(int i)
 
 /* ---- steps: messages ---- */
 
-static void home_message(int i, struct tally_lmsg msg)
+static bool names_successor(const struct tally_lmsg *msg, int i)
 {
-	struct tally_lh_node *node = &W.node[i];
-	bool resync = msg.type == TALLY_LM_RESYNC;
+	return W.lh.suc == &W.node[i] && msg->gen == W.lh.suc_gen;
+}
 
-	if (opt.bug == BUG_B5 && msg.type == TALLY_LM_ENQUEUE &&
+/* Messages the seeded mistakes lose or change at the home. */
+static bool mistaken_home(int i, struct tally_lmsg *msg)
+{
+	bool resync = msg->type == TALLY_LM_RESYNC;
+
+	if (opt.bug == BUG_B5 && msg->type == TALLY_LM_ENQUEUE &&
 	    W.lh.hm != TALLY_LH_FAST)
 		word_set_w();
-	if (opt.bug == BUG_RSYREQ && resync && W.lh.cur == node && !msg.gen) {
-		msg.mode = 0;
+	if (opt.bug == BUG_RSYREQ && resync && W.lh.cur == &W.node[i] &&
+	    !msg->gen) {
+		msg->mode = 0;
 		W.c[i].lc.unsynced = false;
 	}
 	if (opt.bug == BUG_UNLISTED && resync)
-		msg.gen = 0;
+		msg->gen = 0;
 	if (opt.bug == BUG_SYNC && resync)
-		node->up = false;
-	home_event((struct tally_lh_event){
-		.kind = msg.type == TALLY_LM_RESYNC_END ?
-			TALLY_LHE_RESYNC_END : TALLY_LHE_MSG,
-		.slot = i + 1,
-		.node = node,
-		.msg = msg,
-	});
+		W.node[i].up = false;
+	if (opt.bug == BUG_VIARSY && W.lh.via == &W.node[i] &&
+	    !W.node[i].up)
+		W.lh.via = NULL;
+	if (opt.bug == BUG_B31 && msg->type == TALLY_LM_REL)
+		return names_successor(msg, i);
+	if (opt.bug == BUG_DOWNEARLY && msg->type == TALLY_LM_DOWN)
+		return names_successor(msg, i);
+	return false;
 }
 
 static bool step_to_home(int i)
 {
 	struct xclient *c = &W.c[i];
+	struct tally_lmsg msg;
 
 	if (!c->c2h.n || c->hdown || c->ended)
 		return false;
-	home_message(i, chan_get(&c->c2h));
+	msg = chan_get(&c->c2h);
+	if (!mistaken_home(i, &msg))
+		home_event((struct tally_lh_event){
+			.kind = msg.type == TALLY_LM_RESYNC_END ?
+				TALLY_LHE_RESYNC_END : TALLY_LHE_MSG,
+			.slot = slot_of(i),
+			.node = &W.node[i],
+			.msg = msg,
+		});
 	return true;
 }
 
-/* Messages the seeded mistakes lose at the client. */
-static bool mistaken(struct xclient *c, const struct tally_lmsg *msg)
+/* Messages the seeded mistakes lose or change at the client. */
+static bool mistaken_client(struct xclient *c, struct tally_lmsg *msg)
 {
 	bool flight = c->lc.st == TALLY_LC_ATT || c->lc.st == TALLY_LC_DBT;
+	bool recall = msg->type == TALLY_LM_REVOKE ||
+		      msg->type == TALLY_LM_SUCC;
 
 	if (opt.bug == BUG_REVINFLIGHT && msg->type == TALLY_LM_REVOKE)
 		return !msg->gen && flight;
 	if (opt.bug == BUG_B16 && msg->type == TALLY_LM_GRANT && c->lc.canc) {
 		c->lc.st = TALLY_LC_IDLE;
 		c->lc.canc = false;
+		c->lc.mode = 0;
 		return true;
 	}
-	return false;
+	if (opt.bug == BUG_B14 && recall && msg->gen && c->lc.gen)
+		msg->gen = c->lc.gen;
+	if (opt.bug == BUG_GRANTDUP && msg->type == TALLY_LM_GRANT &&
+	    c->lc.last >= msg->gen)
+		c->lc.last = msg->gen - 1;
+	if (opt.bug == BUG_EARLYSUCC && recall && c->lc.st == TALLY_LC_WAIT)
+		return true;
+	return opt.bug == BUG_CACHED && recall &&
+	       c->lc.st == TALLY_LC_CACHED;
 }
 
-static bool step_to_client(int i)
+/* @linked: there is a link to the successor a SUCC names. */
+static bool step_to_client(int i, bool linked)
 {
 	struct xclient *c = &W.c[i];
 	struct tally_lmsg msg;
 
-	if (!c->h2c.n || c->cdown)
+	if (!c->h2c.n || c->cdown ||
+	    (!linked && !(opt.nolink && c->h2c.m[0].type == TALLY_LM_SUCC)))
 		return false;
 	msg = chan_get(&c->h2c);
-	if (!mistaken(c, &msg))
+	if (!mistaken_client(c, &msg))
 		client_event(i, (struct tally_lc_event){
 			.kind = TALLY_LCE_MSG,
+			.linked = linked,
 			.msg = msg,
 		});
 	return true;
 }
 
-/* ---- steps: faults ---- */
-
-static bool step_break(int i)
+static struct tally_lmsg hand_get(struct xhand *h)
 {
-	if (!W.faults || !(opt.brk || opt.crash) || W.c[i].broken)
+	const struct tally_lmsg msg = {
+		.type = TALLY_LM_HANDOVER,
+		.next_gen = h->gen[0],
+		.next_session = h->session[0],
+	};
+
+	h->n--;
+	memmove(&h->gen[0], &h->gen[1], HANDS - 1);
+	memmove(&h->session[0], &h->session[1], HANDS - 1);
+	h->gen[HANDS - 1] = 0;
+	h->session[HANDS - 1] = 0;
+	return msg;
+}
+
+static bool step_hand(int i, int from)
+{
+	struct xhand *h = &W.c[from].hand[i];
+	struct xclient *c = &W.c[i];
+	struct tally_lc_event ev = { .kind = TALLY_LCE_MSG };
+
+	if (!h->n || !c->val)
 		return false;
-	W.faults--;
-	W.c[i].broken = true;
+	ev.msg = hand_get(h);
+	if (opt.bug == BUG_SYNCPARK)
+		c->lc.unsynced = false;
+	if (opt.bug == BUG_B13)
+		ev.msg.next_session = c->session;
+	client_event(i, ev);
 	return true;
 }
 
-static bool step_client_down(int i)
+static bool step_handed_bad(int i)
 {
 	struct xclient *c = &W.c[i];
+	struct tally_lc_event ev = { .kind = TALLY_LCE_HANDED_BAD };
 
-	if (!c->broken || c->cdown)
+	if (!c->lost)
 		return false;
-	c->cdown = true;
-	chan_clear(&c->h2c);
-	client_event(i, (struct tally_lc_event){ .kind = TALLY_LCE_LINK_DOWN });
-	return true;
-}
-
-static bool step_home_down(int i)
-{
-	struct xclient *c = &W.c[i];
-
-	if (!c->broken || c->hdown)
-		return false;
-	c->hdown = true;
-	chan_clear(&c->c2h);
-	if (opt.bug != BUG_B11)
-		memset(&c->ghost, 0, sizeof(c->ghost));
-	home_event((struct tally_lh_event){
-		.kind = TALLY_LHE_LINK_DOWN,
-		.node = &W.node[i],
-	});
-	return true;
-}
-
-static bool step_resume(int i)
-{
-	const struct tally_lmsg end = { .type = TALLY_LM_RESYNC_END };
-	struct xclient *c = &W.c[i];
-
-	if (!opt.brk || !c->cdown || !c->hdown || !c->val || c->ended ||
-	    c->op.kind)
-		return false;
-	c->broken = false;
-	c->cdown = false;
-	c->hdown = false;
-	client_event(i, (struct tally_lc_event){ .kind = TALLY_LCE_LINK_UP });
-	chan_put(&c->c2h, &end);
-	if (opt.bug == BUG_SYNC)
-		W.node[i].up = true;
-	return true;
-}
-
-static bool step_lease_lost(int i)
-{
-	struct xclient *c = &W.c[i];
-
-	if (!opt.crash || !c->broken || !c->val)
-		return false;
-	c->val = false;
-	client_event(i, (struct tally_lc_event){
-		.kind = TALLY_LCE_LEASE_LOST,
-	});
-	world_require(!c->asking && !c->inside, "user not told of the end");
-	c->left = 0;
-	return true;
-}
-
-static bool step_session_end(int i)
-{
-	struct xclient *c = &W.c[i];
-
-	if (!opt.crash || !c->hdown || c->ended)
-		return false;
-	if (c->val && !opt.region && opt.bug != BUG_SWEEP)
-		return false;
-	c->ended = true;
-	home_event((struct tally_lh_event){
-		.kind = TALLY_LHE_SESSION_END,
-		.slot = i + 1,
-		.node = &W.node[i],
-	});
-	return true;
-}
-
-static bool step_loop_break(void)
-{
-	if (!opt.loop || !W.faults || !W.nloop)
-		return false;
-	W.faults--;
-	W.nloop = 0;
-	memset(W.loop, 0, sizeof(W.loop));
-	home_event((struct tally_lh_event){ .kind = TALLY_LHE_LOOP_RESET });
+	ev.msg.next_gen = c->lost;
+	c->lost = 0;
+	if (opt.bug != BUG_LOST)
+		client_event(i, ev);
 	return true;
 }
 
@@ -348,10 +363,38 @@ void world_init(void)
 	W.faults = opt.faults;
 	W.state = tally_lh_init(&W.lh, flags, 0);
 	for (i = 0; i < NC; i++) {
-		tally_lc_init(&W.c[i].lc, i + 1, !opt.cpu, true);
-		tally_lh_node_init(&W.node[i], i + 1, true);
 		W.c[i].left = opt.left[i];
 		W.c[i].val = true;
+		W.c[i].session = i + 1;
+		client_init(i);
+	}
+}
+
+static bool step_user(enum step s, int i)
+{
+	switch (s) {
+	case STEP_WANT_X:
+		return step_want(i, TALLY_LMODE_X, false, false);
+	case STEP_WANT_S:
+		return step_want(i, TALLY_LMODE_S, false, false);
+	case STEP_TRY_X:
+		return opt.try && step_want(i, TALLY_LMODE_X, true, false);
+	case STEP_TRY_S:
+		return opt.try && step_want(i, TALLY_LMODE_S, true, false);
+	case STEP_DIRECT_X:
+		return opt.direct && step_want(i, TALLY_LMODE_X, false, true);
+	case STEP_DIRECT_S:
+		return opt.direct && step_want(i, TALLY_LMODE_S, false, true);
+	case STEP_CANCEL:
+		return step_cancel(i);
+	case STEP_DOWNGRADE:
+		return step_downgrade(i);
+	case STEP_UPGRADE:
+		return step_upgrade(i);
+	case STEP_LATE:
+		return opt.budget && step_unlock(i, true);
+	default:
+		return step_unlock(i, false);
 	}
 }
 
@@ -359,24 +402,17 @@ bool world_step(enum step s, int i)
 {
 	broken = NULL;
 	switch (s) {
-	case STEP_WANT:
-		return step_want(i, false, false);
-	case STEP_WANT_TRY:
-		return opt.try && step_want(i, true, false);
-	case STEP_WANT_DIRECT:
-		return opt.direct && step_want(i, false, true);
-	case STEP_CANCEL:
-		return step_cancel(i);
-	case STEP_BREAK:
-		return step_break(i);
-	case STEP_LOOP_BREAK:
-		return !i && step_loop_break();
+	case STEP_WANT_X ... STEP_UPGRADE:
+	case STEP_LATE:
+	case STEP_UNLOCK:
+		return step_user(s, i);
+	case STEP_BREAK ... STEP_LOOP_BREAK:
+	case STEP_CLIENT_DOWN ... STEP_SESSION_END:
+		return world_fault(s, i);
+	case STEP_NO_LINK:
+		return step_to_client(i, false);
 	case STEP_GHOST:
 		return step_ghost(i);
-	case STEP_NEXT:
-		return step_next(i);
-	case STEP_UNLOCK:
-		return step_unlock(i);
 	case STEP_EXEC:
 		return step_exec(i);
 	case STEP_DONE:
@@ -386,17 +422,13 @@ bool world_step(enum step s, int i)
 	case STEP_TO_HOME:
 		return step_to_home(i);
 	case STEP_TO_CLIENT:
-		return step_to_client(i);
-	case STEP_CLIENT_DOWN:
-		return step_client_down(i);
-	case STEP_HOME_DOWN:
-		return step_home_down(i);
-	case STEP_RESUME:
-		return step_resume(i);
-	case STEP_LEASE_LOST:
-		return step_lease_lost(i);
-	case STEP_SESSION_END:
-		return step_session_end(i);
+		return step_to_client(i, true);
+	case STEP_HAND_1:
+		return step_hand(i, (i + 1) % NC);
+	case STEP_HAND_2:
+		return step_hand(i, (i + 2) % NC);
+	case STEP_HANDED_BAD:
+		return step_handed_bad(i);
 	case STEP_LOOP_EXEC:
 		return !i && step_loop_exec();
 	case STEP_LOOP_DONE:
@@ -407,44 +439,4 @@ bool world_step(enum step s, int i)
 		break;
 	}
 	return false;
-}
-
-static void check_quiet_client(int i, u16 *owner, bool *managed)
-{
-	const struct xclient *c = &W.c[i];
-
-	if (!c->val)
-		return;
-	world_require(!c->asking, "a user waits for ever");
-	world_require(c->lc.up && !c->lc.unsynced, "resume not finished");
-	world_require(c->lc.st == (c->inside ? TALLY_LC_HOLD : TALLY_LC_IDLE),
-		      "client neither idle nor inside");
-	if (c->inside && c->lc.fast)
-		*owner = i + 1;
-	if (!c->inside || c->lc.fast)
-		return;
-	*managed = true;
-	world_require(W.lh.cur == &W.node[i] && W.lh.gen == c->lc.gen,
-		      "holder unknown to the home");
-}
-
-void world_check_quiet(void)
-{
-	bool managed = false;
-	u16 owner = 0;
-	u64 word;
-	int i;
-
-	broken = NULL;
-	for (i = 0; i < NC; i++)
-		check_quiet_client(i, &owner, &managed);
-	world_require(managed == !!W.lh.cur, "the home knows a holder that is none");
-	world_require(!W.lh.head && !W.lh.tail, "queue not empty");
-	world_require(!W.lh.sweep && !W.lh.sweep_next, "sweep not finished");
-	world_require((W.lh.hm == TALLY_LH_MAN) == (managed || opt.cpu),
-		      "managed without a reason");
-	world_require(W.lh.hm == TALLY_LH_MAN || W.lh.hm == TALLY_LH_FAST,
-		      "the home is in between");
-	word = owner + (managed && !opt.cpu ? TALLY_LW_W : 0);
-	world_require(W.state == word, "the word is not what the clients hold");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See explore_world.h. */
+#include <errno.h>
 #include <string.h>
 
 #include "explore_world.h"
@@ -20,6 +21,16 @@ void world_require(bool ok, const char *what)
 		world_fail(what);
 }
 
+u16 slot_of(int i)
+{
+	return opt.noslot && i == 2 ? SLOT_NO_BIT : i + 1;
+}
+
+int client_of(u16 slot)
+{
+	return slot == SLOT_NO_BIT ? 2 : slot - 1;
+}
+
 /* ---- channels ---- */
 
 void chan_put(struct xchan *ch, const struct tally_lmsg *msg)
@@ -34,6 +45,9 @@ void chan_put(struct xchan *ch, const struct tally_lmsg *msg)
 		.flags = msg->flags,
 		.gen = msg->gen,
 		.last = msg->last,
+		.next_slot = msg->next_slot,
+		.next_session = msg->next_session,
+		.next_gen = msg->next_gen,
 	};
 }
 
@@ -50,6 +64,9 @@ struct tally_lmsg chan_get(struct xchan *ch)
 		.flags = m.flags,
 		.gen = m.gen,
 		.last = m.last,
+		.next_slot = m.next_slot,
+		.next_session = m.next_session,
+		.next_gen = m.next_gen,
 	};
 }
 
@@ -59,6 +76,20 @@ void chan_clear(struct xchan *ch)
 }
 
 /* ---- the words ---- */
+
+/* A field that is added twice carries, one taken out twice borrows. */
+static void word_add(u64 value, u16 slot)
+{
+	u64 bit = slot <= TALLY_LW_BIT_SLOT_MAX ? tally_lw_bit(slot) : 0;
+	u64 after = W.state + value;
+	u64 mine = (tally_lw_owner(W.state) == slot ? slot : 0) +
+		   (W.state & bit);
+	u64 then = (tally_lw_owner(after) == slot ? slot : 0) + (after & bit);
+
+	world_require(W.state - mine == after - then,
+		      "carry or borrow in the word");
+	W.state = after;
+}
 
 void word_set_w(void)
 {
@@ -72,25 +103,29 @@ static void word_clear_w(void)
 	W.state += tally_lw_minus(TALLY_LW_W);
 }
 
-static void word_minus_owner(u16 slot)
+static bool op_has_token(u8 kind)
 {
-	world_require(tally_lw_owner(W.state) == slot, "foreign owner taken out");
-	W.state += tally_lw_minus(slot);
+	return kind == TALLY_LC_OP_ACQ_X || kind == TALLY_LC_OP_ACQ_S ||
+	       kind == TALLY_LC_OP_UPG;
 }
 
 /* One execution step of a client's operation at the responder. */
 void op_exec(struct xop *op, u16 slot)
 {
-	if (op->stage == 0 && op->kind != TALLY_LC_OP_TOKEN)
-		op->state = W.state;
-	if (op->kind == TALLY_LC_OP_TOKEN ||
-	    (op->kind == TALLY_LC_OP_ACQ && op->stage == 1))
+	bool token = op->kind == TALLY_LC_OP_TOKEN ||
+		     (op_has_token(op->kind) && op->stage == 1);
+
+	if (token)
 		op->token = opt.tokens ? W.token++ : 0;
-	else if (op->kind == TALLY_LC_OP_ACQ && !W.state)
-		W.state = slot;
-	else if (op->kind == TALLY_LC_OP_REL)
-		word_minus_owner(slot);
+	else
+		op->state = W.state;
 	op->stage++;
+	if (token || op->kind == TALLY_LC_OP_READ)
+		return;
+	if (op->kind != TALLY_LC_OP_ACQ_X && op->kind != TALLY_LC_OP_UPG)
+		word_add(op->value, slot);
+	else if (W.state == op->compare)
+		W.state = op->value;
 }
 
 void loop_exec(struct xop *op)
@@ -107,61 +142,181 @@ void loop_exec(struct xop *op)
 	else if (op->kind == LOOP_CLRW)
 		word_clear_w();
 	else
-		word_minus_owner(op->slot);
+		word_add(tally_lw_minus(op->delta), op->slot);
 	if (op->kind == LOOP_SETW && opt.bug == BUG_TOKEARLY)
 		W.snap_token = W.token;
 	op->stage++;
 }
 
-/* ---- properties at a grant ---- */
+/* ---- properties ---- */
 
-static bool holds(int i)
+/* The mode of what node i has, 0 if nothing it could grant from. */
+static u8 holds(int i)
 {
 	const struct xclient *c = &W.c[i];
+	u8 st = c->lc.st;
 
-	return c->inside && c->val && !(opt.region && c->ended);
+	if (!c->val || (opt.region && c->ended))
+		return 0;
+	if (st == TALLY_LC_DNF)
+		return TALLY_LMODE_S;
+	if (st == TALLY_LC_DBT)
+		return c->users ? c->mode : 0;
+	if (st == TALLY_LC_HOLD || st == TALLY_LC_CACHED ||
+	    st == TALLY_LC_UPF || st == TALLY_LC_UPW)
+		return c->lc.mode;
+	return 0;
 }
 
-static void check_grant(int i, u64 token)
+static void check_exclusion(void)
 {
-	int j;
+	int i, j;
 
-	for (j = 0; j < NC; j++)
-		world_require(j == i || !holds(i) || !holds(j), "two holders");
+	for (i = 0; i < NC; i++)
+		for (j = i + 1; j < NC; j++)
+			world_require(!holds(i) || !holds(j) ||
+				      (holds(i) == TALLY_LMODE_S &&
+				       holds(j) == TALLY_LMODE_S),
+				      "two holders");
+}
+
+static void check_token(int i, u8 mode, u64 token)
+{
 	if (!holds(i) || !opt.tokens)
 		return;
-	world_require(token > W.max_token, "token does not grow");
-	W.max_token = token;
+	world_require(token > (mode == TALLY_LMODE_X ? W.max_any : W.max_x),
+		      "token does not grow");
+	if (mode == TALLY_LMODE_X)
+		W.max_x = token;
+	if (W.max_any < token)
+		W.max_any = token;
 }
 
 /* ---- actions of the client ---- */
 
-static void client_post(struct xclient *c, u8 kind)
+static void client_post(struct xclient *c, const struct tally_lc_action *a)
 {
 	world_require(!c->op.kind, "two word operations outstanding");
 	c->op = (struct xop){
-		.kind = kind,
-		.steps = kind == TALLY_LC_OP_ACQ && opt.tokens ? 2 : 1,
+		.kind = c->lc.op,
+		.steps = op_has_token(c->lc.op) && opt.tokens ? 2 : 1,
+		.compare = a->compare,
+		.value = a->value,
 		.sent = !c->broken,
 	};
 }
 
 static void client_send(struct xclient *c, const struct tally_lmsg *msg)
 {
-	if (c->broken || (opt.bug == BUG_LOOK && msg->type == TALLY_LM_LOOK))
+	u64 rest = tally_lw_bits(W.state);
+
+	if (c->broken)
+		return;
+	if (msg->type == TALLY_LM_LOOK &&
+	    (opt.bug == BUG_LOOK || (opt.bug == BUG_B4 && rest)))
+		return;
+	if (opt.bug == BUG_BUSY && msg->type == TALLY_LM_BUSY)
 		return;
 	chan_put(&c->c2h, msg);
+}
+
+static void client_hand(struct xclient *c, const struct tally_lmsg *msg)
+{
+	int to = client_of(msg->next_slot);
+	struct xhand *h = &c->hand[to];
+
+	if (h->n == HANDS) {
+		world_fail("the model's bounds are too small");
+		return;
+	}
+	h->gen[h->n] = msg->next_gen;
+	h->session[h->n++] = msg->next_session;
+	c->handed = opt.pbreak ? msg->next_gen : 0;
+	c->handed_to = opt.pbreak ? to : 0;
 }
 
 static void client_granted(int i, u64 token)
 {
 	struct xclient *c = &W.c[i];
+	bool same = c->tenure == c->lc.tenure + 1;
 
 	world_require(c->asking, "granted and nobody asked");
+	world_require(!c->users || c->lc.want_mode == TALLY_LMODE_S,
+		      "a writer beside others");
+	world_require(!c->users || !c->recalled, "joined after the recall");
+	if (same && c->recalled)
+		c->spent++;
+	else
+		c->spent = 0;
+	if (!same)
+		c->recalled = false;
+	world_require(c->spent <= opt.budget, "over the budget");
+	c->tenure = c->lc.tenure + 1;
 	c->asking = false;
-	c->inside = true;
-	c->recalled = false;
-	check_grant(i, token);
+	c->trying = false;
+	c->users++;
+	c->mode = c->lc.want_mode;
+	check_token(i, c->mode, token);
+}
+
+static void client_upgraded(int i, u64 token)
+{
+	struct xclient *c = &W.c[i];
+
+	world_require(c->upgrading, "upgraded and nobody asked");
+	world_require(c->users == 1, "upgraded beside others");
+	c->upgrading = false;
+	c->mode = TALLY_LMODE_X;
+	c->tenure = c->lc.tenure + 1;
+	check_token(i, c->mode, token);
+}
+
+static void client_recall(struct xclient *c)
+{
+	world_require(c->users, "recalled and nobody inside");
+	world_require(!c->recalled, "recalled twice");
+	c->recalled = true;
+}
+
+static void client_lost(struct xclient *c)
+{
+	world_require(c->users, "lost and nobody inside");
+	c->users = 0;
+	c->mode = 0;
+	c->upgrading = false;
+}
+
+static void client_answer(int i, const struct tally_lc_action *a)
+{
+	struct xclient *c = &W.c[i];
+
+	switch (a->kind) {
+	case TALLY_LCA_GRANTED:
+		client_granted(i, a->token);
+		break;
+	case TALLY_LCA_FAILED:
+		world_require(a->err != -EBUSY || c->trying,
+			      "busy, and it would have waited");
+		fallthrough;
+	case TALLY_LCA_CANCELLED:
+		world_require(c->asking, "answered and nobody asked");
+		c->asking = false;
+		c->trying = false;
+		break;
+	case TALLY_LCA_UPGRADED:
+		client_upgraded(i, a->token);
+		break;
+	case TALLY_LCA_NOT_UPGRADED:
+		world_require(c->upgrading, "not upgraded and nobody asked");
+		c->upgrading = false;
+		break;
+	case TALLY_LCA_RECALL:
+		client_recall(c);
+		break;
+	case TALLY_LCA_LOST:
+		client_lost(c);
+		break;
+	}
 }
 
 static void client_act(int i, const struct tally_lc_action *a)
@@ -169,36 +324,17 @@ static void client_act(int i, const struct tally_lc_action *a)
 	struct xclient *c = &W.c[i];
 
 	switch (a->kind) {
-	case TALLY_LCA_POST_CAS_FAA:
-		client_post(c, TALLY_LC_OP_ACQ);
-		break;
-	case TALLY_LCA_POST_RELEASE_FAA:
-		client_post(c, TALLY_LC_OP_REL);
-		break;
-	case TALLY_LCA_POST_READ:
-		client_post(c, TALLY_LC_OP_READ);
-		break;
-	case TALLY_LCA_POST_TOKEN_FAA:
-		client_post(c, TALLY_LC_OP_TOKEN);
+	case TALLY_LCA_POST_CAS_FAA ... TALLY_LCA_POST_TOKEN_FAA:
+		client_post(c, a);
 		break;
 	case TALLY_LCA_SEND:
 		client_send(c, &a->msg);
 		break;
-	case TALLY_LCA_GRANTED:
-		client_granted(i, a->token);
+	case TALLY_LCA_HANDOVER:
+		client_hand(c, &a->msg);
 		break;
-	case TALLY_LCA_FAILED:
-	case TALLY_LCA_CANCELLED:
-		world_require(c->asking, "answered and nobody asked");
-		c->asking = false;
-		break;
-	case TALLY_LCA_RECALL:
-		world_require(c->inside, "recalled and nobody inside");
-		c->recalled = opt.hog;
-		break;
-	case TALLY_LCA_LOST:
-		world_require(c->inside, "lost and nobody inside");
-		c->inside = false;
+	case TALLY_LCA_GRANTED ... TALLY_LCA_LOST:
+		client_answer(i, a);
 		break;
 	case TALLY_LCA_RELEASED:
 		world_require(tally_lc_idle(&c->lc), "released and not idle");
@@ -214,6 +350,23 @@ static void client_act(int i, const struct tally_lc_action *a)
 	}
 }
 
+/* What means nothing any more must not tell states apart. */
+static void client_tidy(struct xclient *c)
+{
+	if (!c->lc.want) {
+		c->lc.want_mode = 0;
+		c->lc.want_try = false;
+		c->lc.want_direct = false;
+	}
+	if (!c->users)
+		c->mode = 0;
+	if (!c->lc.tenure) {
+		c->tenure = 0;
+		c->recalled = false;
+		c->spent = 0;
+	}
+}
+
 void client_event(int i, struct tally_lc_event ev)
 {
 	struct tally_lc_actions out;
@@ -223,13 +376,33 @@ void client_event(int i, struct tally_lc_event ev)
 	world_require(!out.bug, "the client table finds itself wrong");
 	for (k = 0; k < out.n; k++)
 		client_act(i, &out.a[k]);
+	world_require(W.c[i].users == W.c[i].lc.users, "users miscounted");
+	client_tidy(&W.c[i]);
+	check_exclusion();
+}
+
+/* A new session of client i. */
+void client_init(int i)
+{
+	struct xclient *c = &W.c[i];
+	bool word = !opt.cpu && slot_of(i) <= TALLY_LW_BIT_SLOT_MAX;
+
+	tally_lc_init(&c->lc, slot_of(i), c->session, word, true);
+	tally_lh_node_init(&W.node[i], slot_of(i), c->session, true);
+	client_event(i, (struct tally_lc_event){
+		.kind = TALLY_LCE_SET,
+		.cache = opt.cache,
+		.budget = opt.budget,
+	});
 }
 
 /* ---- actions of the home ---- */
 
 static void loop_post(u8 kind, u16 slot, u64 delta)
 {
-	if (!opt.tokens || opt.bug == BUG_TOKEXIT)
+	bool raise = kind == LOOP_CLRW && opt.tokens && opt.bug != BUG_TOKEXIT;
+
+	if (kind == LOOP_CLRW && !raise)
 		delta = 0;
 	if (W.nloop == LOOPS) {
 		world_fail("the model's bounds are too small");
@@ -246,7 +419,7 @@ static void loop_post(u8 kind, u16 slot, u64 delta)
 
 static void home_send(const struct tally_lh_action *a, u8 event)
 {
-	struct xclient *c = &W.c[a->slot - 1];
+	struct xclient *c = &W.c[client_of(a->slot)];
 
 	if (c->broken || c->ended)
 		return;
@@ -255,32 +428,65 @@ static void home_send(const struct tally_lh_action *a, u8 event)
 	chan_put(&c->h2c, &a->msg);
 }
 
+static void home_act(const struct tally_lh_action *a, u8 event)
+{
+	if (a->kind == TALLY_LHA_POST_SETW)
+		loop_post(LOOP_SETW, 0, 0);
+	else if (a->kind == TALLY_LHA_POST_CLRW)
+		loop_post(LOOP_CLRW, 0, a->delta);
+	else if (a->kind == TALLY_LHA_POST_SWEEP)
+		loop_post(LOOP_SWEEP, a->slot, a->delta);
+	else if (a->kind == TALLY_LHA_SEND)
+		home_send(a, event);
+	else if (a->kind == TALLY_LHA_VIOLATION)
+		world_fail("the home finds a client wrong");
+	else if (a->kind == TALLY_LHA_WORD_BAD)
+		world_fail("the home finds the word bad");
+}
+
+/* Invariants of the home's records. */
+static void check_home(void)
+{
+	const struct tally_lh *lh = &W.lh;
+	const struct tally_lh_node *n;
+
+	world_require(!lh->suc_gen || lh->gen, "a successor of nobody");
+	world_require(!lh->cur || !lh->shared, "exclusive and shared");
+	world_require(!!lh->cur == !!lh->gen, "a holder without generation");
+	world_require(!lh->suc || lh->suc_gen > lh->gen, "successor before holder");
+	for (n = lh->head; n; n = n->next)
+		world_require(n != lh->cur && n != lh->suc && !n->gen && n->mode,
+			      "holds and waits");
+}
+
+static u64 home_token(void)
+{
+	if (opt.bug == BUG_TOKEARLY && tally_lw_w(W.state))
+		return W.snap_token;
+	if (opt.bug == BUG_TOKF && W.lh.hm == TALLY_LH_MAN)
+		return 0;
+	return opt.cpu ? 0 : W.token;
+}
+
 void home_event(struct tally_lh_event ev)
 {
+	bool setw = ev.kind == TALLY_LHE_SETW_DONE;
 	struct tally_lh_actions out;
 	int k;
 
-	if (!(opt.bug == BUG_B3 && ev.kind == TALLY_LHE_SETW_DONE))
-		ev.state = opt.cpu ? 0 : W.state;
-	ev.token = opt.cpu ? 0 : W.token;
-	if (opt.bug == BUG_TOKEARLY && tally_lw_w(W.state))
-		ev.token = W.snap_token;
-	tally_lh_step(&W.lh, &ev, &out);
-	world_require(!out.bug, "the home table finds itself wrong");
-	for (k = 0; k < out.n; k++) {
-		const struct tally_lh_action *a = &out.a[k];
-
-		if (a->kind == TALLY_LHA_POST_SETW)
-			loop_post(LOOP_SETW, 0, 0);
-		else if (a->kind == TALLY_LHA_POST_CLRW)
-			loop_post(LOOP_CLRW, 0, a->delta);
-		else if (a->kind == TALLY_LHA_POST_SWEEP)
-			loop_post(LOOP_SWEEP, a->slot, 0);
-		else if (a->kind == TALLY_LHA_SEND)
-			home_send(a, ev.kind);
-		else if (a->kind == TALLY_LHA_VIOLATION)
-			world_fail("the home finds a client wrong");
-		else if (a->kind == TALLY_LHA_WORD_BAD)
-			world_fail("the home finds the word bad");
-	}
+	do {
+		if (!(opt.bug == BUG_B3 && setw))
+			ev.state = opt.cpu ? 0 : W.state;
+		ev.token = home_token();
+		tally_lh_step(&W.lh, &ev, &out);
+		world_require(!out.bug, "the home table finds itself wrong");
+		for (k = 0; k < out.n; k++)
+			home_act(&out.a[k], ev.kind);
+		ev.kind = TALLY_LHE_MORE;
+	} while (out.more);
+	if (opt.bug == BUG_DOWNF && setw)
+		W.lh.fast &= tally_lw_bits(W.state);
+	if (opt.bug == BUG_DRAINBITS && W.lh.hm == TALLY_LH_MAN)
+		W.lh.fast = 0;
+	check_home();
 }

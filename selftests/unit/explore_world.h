@@ -13,39 +13,72 @@
 #include "../../kmod/lockhome.h"
 
 #define NC	3
-#define CHAN	6
+#define CHAN	8
+#define HANDS	2
 #define LOOPS	4
+
+/* Beyond the bitmap: what client 3 has with the option "noslot". */
+#define SLOT_NO_BIT	60
 
 enum bug {
 	BUG_NONE,
+	BUG_B1,		/* a claim is forgotten and added again */
 	BUG_B3,		/* decides from the word before FAA(+W) */
+	BUG_B4,		/* only the last reader out tells */
 	BUG_B5,		/* W added for each request */
 	BUG_B11,	/* operations of a destroyed QP execute later */
+	BUG_B13,	/* a HANDOVER to an older session is accepted */
+	BUG_B14,	/* a recall of an older tenure is taken for this one's */
 	BUG_B15,	/* a lost REVOKE is not repeated at the resume */
 	BUG_B16,	/* a cancelled request is forgotten */
+	BUG_B31,	/* a successor's REL before the predecessor's DONE is lost */
 	BUG_SWEEP,	/* class external swept before the lease is over */
 	BUG_TOKEARLY,	/* token word read at FAA(+W) */
 	BUG_TOKEXIT,	/* token word not raised before FAA(-W) */
+	BUG_TOKF,	/* token word read only where the owner's end is seen */
 	BUG_SYNC,	/* home speaks before it has processed RESYNC */
+	BUG_SYNCPARK,	/* a HANDOVER is accepted between RESYNC and SYNCED */
 	BUG_REVINFLIGHT, /* REVOKE(0) forgotten while an attempt is in flight */
 	BUG_RSYREQ,	/* RESYNC settles the tenure and drops the request */
 	BUG_LOOK,	/* a release that saw W does not tell */
 	BUG_BLIND,	/* a release in doubt is posted again unread */
 	BUG_UNLISTED,	/* a break forgets tenures the client does not list */
+	BUG_VIA,	/* GRANT is not repeated when who handed over dies */
+	BUG_VIARSY,	/* nor when it resumes */
+	BUG_LOST,	/* a HANDOVER lost with its link is not told of */
+	BUG_GRANTDUP,	/* a repeated GRANT is accepted again */
+	BUG_EARLYSUCC,	/* a recall that overtakes its grant is dropped */
+	BUG_DRAINBITS,	/* fast readers are not waited for */
+	BUG_DOWNF,	/* an owner that may downgrade is no possible reader */
+	BUG_DOWNEARLY,	/* a successor's DOWN before DONE is lost */
+	BUG_CACHED,	/* a cached holder does not hear REVOKE */
+	BUG_BUSY,	/* one that is inside does not answer a try's question */
+	BUG_JOIN,	/* readers join after the recall */
+	BUG_BUDGET,	/* local users follow one another for ever */
+	BUG_CLAIM,	/* a claim counts as a hold when resumed */
 	BUGS,
 };
 
 struct options {
 	u8 left[NC];	/* acquisitions of each client */
+	u8 mode[NC];	/* modes each may ask for: bit of TALLY_LMODE_*, 0: X */
 	bool hog;	/* a holder keeps the lock until it is recalled */
 	bool cancel;
 	bool try;
 	bool direct;	/* a client may ask without trying the word */
-	bool next;	/* a second local user may follow in the tenure */
+	bool local;	/* a second local user may come while one is inside */
+	bool cache;	/* locks are cached */
+	bool updown;	/* users downgrade and upgrade */
+	u8 budget;	/* of local users after a recall */
 	bool cpu;	/* arena without words */
+	bool noslot;	/* client 3 has no bit */
+	bool nolink;	/* a holder may have no link to its successor */
 	bool grace;
 	bool brk;	/* session breaks that may be resumed */
 	bool crash;	/* sessions that break for good */
+	bool rejoin;	/* and whose node attaches again */
+	bool pbreak;	/* breaks of links between clients */
+	bool force;	/* an administrator breaks the lock */
 	bool region;	/* class region: the sweep does not wait */
 	bool loop;	/* the loopback QP may break */
 	bool tokens;	/* token word, CAS and FAA execute one after the other */
@@ -59,11 +92,22 @@ struct xmsg {
 	u8 flags;
 	u8 gen;
 	u8 last;
+	u8 next_slot;
+	u8 next_session;
+	u8 next_gen;
 };
 
 struct xchan {
-	u8 n;
 	struct xmsg m[CHAN];
+	u8 n;
+	u8 pad[7];
+};
+
+/* HANDOVERs on their way from one client to another. */
+struct xhand {
+	u8 n;
+	u8 gen[HANDS];
+	u8 session[HANDS];
 };
 
 /* Kinds of loopback operation */
@@ -79,6 +123,8 @@ struct xop {
 	u8 slot;	/* sweep */
 	bool sent;	/* posted on a living QP */
 	u64 delta;	/* token raise */
+	u64 compare;
+	u64 value;	/* what is put in or added */
 	u64 state;	/* value the state word had */
 	u64 token;
 };
@@ -89,22 +135,33 @@ struct xclient {
 	struct xop ghost;	/* given up by the client, still on the wire */
 	struct xchan c2h;
 	struct xchan h2c;
+	struct xhand hand[NC];	/* to each other client */
+	u64 tenure;	/* number of the last grant */
 	u8 left;
+	u8 users;
+	u8 mode;	/* of the users inside */
+	u8 spent;	/* local users since the recall */
+	u8 session;
+	u8 handed;	/* generation last handed over */
+	u8 handed_to;
+	u8 lost;	/* generation of which the loss is to be told */
 	bool asking;
-	bool inside;
+	bool trying;
+	bool upgrading;
 	bool recalled;
-	bool followed;
 	bool broken;	/* the link is */
 	bool cdown;	/* the client has noticed */
 	bool hdown;	/* the home has, and the old QPs are destroyed */
 	bool val;	/* the lease is valid at the client */
 	bool ended;	/* the home has ended the session */
+	bool again;	/* it has attached again */
 };
 
 struct world {
 	u64 state;
 	u64 token;
-	u64 max_token;
+	u64 max_x;	/* highest token of an exclusive grant, and of any */
+	u64 max_any;
 	u64 snap_token;	/* at FAA(+W), for BUG_TOKEARLY */
 	u8 faults;
 	u8 nloop;
@@ -115,14 +172,24 @@ struct world {
 };
 
 enum step {
-	STEP_WANT,
-	STEP_WANT_TRY,
-	STEP_WANT_DIRECT,
+	STEP_WANT_X,
+	STEP_WANT_S,
+	STEP_TRY_X,
+	STEP_TRY_S,
+	STEP_DIRECT_X,
+	STEP_DIRECT_S,
 	STEP_CANCEL,
+	STEP_DOWNGRADE,
+	STEP_UPGRADE,
 	STEP_BREAK,
+	STEP_PEER_BREAK,
+	STEP_HANDS_LOST,
+	STEP_REJOIN,
+	STEP_FORCE,
 	STEP_LOOP_BREAK,
+	STEP_NO_LINK,
 	STEP_GHOST,
-	STEP_NEXT,
+	STEP_LATE,
 	STEP_MUST,	/* from here on: what happens by itself in the end */
 	STEP_UNLOCK = STEP_MUST,
 	STEP_EXEC,
@@ -130,6 +197,9 @@ enum step {
 	STEP_FLUSH,
 	STEP_TO_HOME,
 	STEP_TO_CLIENT,
+	STEP_HAND_1,
+	STEP_HAND_2,
+	STEP_HANDED_BAD,
 	STEP_CLIENT_DOWN,
 	STEP_HOME_DOWN,
 	STEP_RESUME,
@@ -149,11 +219,14 @@ const char *step_name(enum step s);
 void world_init(void);
 /* One step of client i (home steps ignore i); false if it cannot happen. */
 bool world_step(enum step s, int i);
+bool world_fault(enum step s, int i);
 /* Nothing happens by itself any more: nobody waits, records equal reality. */
 void world_check_quiet(void);
 void world_print(void);
 
 /* The parts steps are made of. */
+u16 slot_of(int i);
+int client_of(u16 slot);
 void world_fail(const char *what);
 void world_require(bool ok, const char *what);
 void chan_put(struct xchan *ch, const struct tally_lmsg *msg);
@@ -162,6 +235,7 @@ void chan_clear(struct xchan *ch);
 void word_set_w(void);
 void op_exec(struct xop *op, u16 slot);
 void loop_exec(struct xop *op);
+void client_init(int i);
 void client_event(int i, struct tally_lc_event ev);
 void home_event(struct tally_lh_event ev);
 

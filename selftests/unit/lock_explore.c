@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// needs: explore_world.c explore_steps.c explore_print.c lockclient.c lockhome.c
+// needs: explore_world.c explore_steps.c explore_faults.c explore_quiet.c
+// needs: explore_print.c lockclient.c lockhome.c
 /*
  * Walks through every reachable state of a small world around the real lock
  * tables, breadth first, and checks each one.
@@ -10,6 +11,7 @@
  *   lock_explore -o WORD[,...]   a configuration of one's own
  *   lock_explore -L              the larger list
  *   -l N,N,N  acquisitions       -f N  faults       -m N  million states at most
+ *   -M N,N,N  modes (2 X, 4 S, 6 both)              -B N  budget
  *
  * A state is remembered by a 64-bit hash, so the search can in theory miss one:
  * at 10^7 states with probability below 10^-5.
@@ -42,89 +44,163 @@ struct config {
 	struct options opt;
 };
 
-#define X222	{ 2, 2, 2 }
-#define X221	{ 2, 2, 1 }
-#define X211	{ 2, 1, 1 }
-#define X111	{ 1, 1, 1 }
+/* Acquisitions of each client, and the modes it may ask for. */
+#define L222	.left = { 2, 2, 2 }
+#define L221	.left = { 2, 2, 1 }
+#define L211	.left = { 2, 1, 1 }
+#define L111	.left = { 1, 1, 1 }
+#define X	(1 << TALLY_LMODE_X)
+#define S	(1 << TALLY_LMODE_S)
+#define XS	(X | S)
+#define ANY	.mode = { XS, XS, XS }
+#define MIX	.mode = { X, S, XS }
 
 static const struct config configs[] = {
-	{ "plain", { .left = X211, .direct = true } },
-	{ "tokens", { .left = X111, .tokens = true, .next = true } },
-	{ "hog", { .left = X222, .hog = true, .direct = true } },
-	{ "cancel", { .left = X111, .cancel = true, .try = true } },
-	{ "break", { .left = X111, .brk = true, .faults = 1 } },
-	{ "break-hog", { .left = X111, .hog = true, .cancel = true,
-			 .brk = true, .faults = 1 } },
-	{ "crash", { .left = X111, .tokens = true, .crash = true,
-		     .faults = 1 } },
-	{ "crash-hog", { .left = X111, .hog = true, .direct = true,
-			 .crash = true, .faults = 1 } },
-	{ "region", { .left = X111, .region = true, .crash = true,
-		      .brk = true, .faults = 1 } },
-	{ "cpu", { .left = X211, .cpu = true, .hog = true, .cancel = true,
+	{ "plain", { L111, ANY, .direct = true } },
+	{ "plain-x", { L211, .direct = true } },
+	{ "tokens", { L111, MIX, .tokens = true } },
+	{ "tokens-x", { L211, .tokens = true } },
+	{ "hog", { L211, MIX, .hog = true, .direct = true } },
+	{ "cache", { L211, MIX, .cache = true } },
+	{ "cache-x", { L211, .cache = true, .direct = true } },
+	{ "local", { L211, MIX, .local = true, .budget = 1, .hog = true } },
+	{ "local-cache", { .left = { 3, 1, 0 }, ANY, .local = true,
+			   .cache = true, .budget = 1, .tokens = true } },
+	{ "cancel", { L111, MIX, .cancel = true } },
+	{ "try", { L111, MIX, .try = true, .cache = true } },
+	{ "try-hog", { L111, MIX, .try = true, .hog = true, .cache = true } },
+	{ "updown", { L111, MIX, .updown = true, .cache = true } },
+	{ "updown-2", { .left = { 2, 2, 0 }, ANY, .updown = true } },
+	{ "updown-cpu", { L211, ANY, .updown = true, .cpu = true,
+			  .cache = true } },
+	{ "break", { .left = { 1, 1, 0 }, ANY, .brk = true, .faults = 1 } },
+	{ "break-x", { L111, .direct = true, .hog = true, .brk = true,
+		       .faults = 1 } },
+	{ "break-updown", { .left = { 2, 1, 0 }, .mode = { XS, S, 0 },
+			    .updown = true, .brk = true, .faults = 1 } },
+	{ "crash", { .left = { 1, 1, 0 }, ANY, .crash = true, .faults = 1 } },
+	{ "crash-x", { L111, .tokens = true, .crash = true, .faults = 1 } },
+	{ "crash-cache", { L111, MIX, .cache = true, .hog = true,
+			   .crash = true, .faults = 1 } },
+	{ "rejoin", { .left = { 1, 1, 0 }, .direct = true, .crash = true,
+		      .rejoin = true, .faults = 1 } },
+	{ "region", { L111, .region = true, .crash = true, .brk = true,
+		      .hog = true, .faults = 1 } },
+	{ "peer-break", { L211, .direct = true, .cache = true, .pbreak = true,
+			  .faults = 1 } },
+	{ "no-link", { L211, .direct = true, .nolink = true } },
+	{ "cpu", { L111, ANY, .cpu = true, .cache = true, .cancel = true,
 		   .try = true } },
-	{ "cpu-faults", { .left = X111, .cpu = true, .hog = true,
+	{ "cpu-faults", { L111, MIX, .cpu = true, .cache = true,
 			  .cancel = true, .brk = true, .crash = true,
 			  .faults = 1 } },
-	{ "grace", { .left = X111, .grace = true, .cancel = true } },
-	{ "loop", { .left = X111, .tokens = true, .loop = true,
-		    .faults = 1 } },
-	{ "loop-crash", { .left = X111, .hog = true, .loop = true,
+	{ "no-slot", { L211, .mode = { X, S, XS }, .noslot = true,
+		       .cache = true } },
+	{ "grace", { L111, MIX, .grace = true, .hog = true } },
+	{ "force", { .left = { 1, 1, 0 }, ANY, .force = true, .cache = true,
+		     .updown = true, .faults = 1 } },
+	{ "force-x", { L111, .force = true, .direct = true, .cache = true,
+		       .faults = 1 } },
+	{ "loop", { L111, MIX, .hog = true, .loop = true, .faults = 1 } },
+	{ "loop-crash", { .left = { 1, 1, 0 }, ANY, .loop = true,
 			  .crash = true, .faults = 2 } },
 };
 
 static const struct config large[] = {
-	{ "plain-221", { .left = X221, .direct = true } },
-	{ "tokens-211", { .left = X211, .tokens = true, .next = true } },
-	{ "crash-211", { .left = X211, .crash = true, .faults = 1 } },
-	{ "crash-all", { .left = X111, .hog = true, .cancel = true,
-			 .direct = true, .crash = true, .faults = 1 } },
-	{ "cpu-222", { .left = X222, .cpu = true, .hog = true, .cancel = true,
-		       .try = true } },
-	{ "loop-crash-2", { .left = X111, .loop = true, .crash = true,
-			    .faults = 2 } },
-	{ "plain-222", { .left = X222, .next = true, .direct = true } },
-	{ "cancel-221", { .left = X221, .cancel = true, .try = true } },
-	{ "break-211", { .left = X211, .tokens = true, .direct = true,
-			 .brk = true, .faults = 1 } },
-	{ "break-all", { .left = X211, .hog = true, .cancel = true,
-			 .try = true, .brk = true, .faults = 1 } },
-	{ "faults-2", { .left = X111, .cancel = true, .brk = true,
-			.crash = true, .faults = 2 } },
-	{ "region-211", { .left = X211, .region = true, .crash = true,
+	{ "plain-222", { L222, .mode = { X, S, XS }, .direct = true } },
+	{ "tokens-211", { L211, ANY, .tokens = true, .direct = true } },
+	{ "cache-222", { L222, MIX, .cache = true, .direct = true } },
+	{ "local-221", { L221, ANY, .local = true, .budget = 1,
+			 .cache = true } },
+	{ "cancel-211", { L211, ANY, .cancel = true, .try = true } },
+	{ "try-211", { L211, ANY, .try = true, .cache = true } },
+	{ "updown-221", { L221, ANY, .updown = true, .cache = true,
+			  .tokens = true } },
+	{ "break-211", { L211, ANY, .brk = true, .faults = 1 } },
+	{ "break-all", { L111, ANY, .cache = true, .direct = true,
+			 .cancel = true, .try = true, .brk = true,
+			 .faults = 1 } },
+	{ "break-tokens", { L111, ANY, .tokens = true, .brk = true,
+			    .faults = 1 } },
+	{ "break-updown-211", { L211, .mode = { XS, XS, X }, .updown = true,
+				.brk = true, .faults = 1 } },
+	{ "crash-211", { L211, ANY, .crash = true, .faults = 1 } },
+	{ "crash-all", { L111, ANY, .cache = true, .cancel = true,
+			 .direct = true, .try = true, .crash = true,
+			 .faults = 1 } },
+	{ "rejoin-2", { L111, .direct = true, .crash = true, .rejoin = true,
+			.brk = true, .faults = 2 } },
+	{ "faults-2", { L111, MIX, .brk = true, .crash = true, .faults = 2 } },
+	{ "faults-3", { L111, .direct = true, .cache = true, .brk = true,
+			.crash = true, .pbreak = true, .faults = 3 } },
+	{ "region-211", { L211, MIX, .region = true, .crash = true,
 			  .brk = true, .faults = 1 } },
-	{ "cpu-faults-2", { .left = X211, .cpu = true, .hog = true,
+	{ "cpu-222", { L222, ANY, .cpu = true, .cache = true, .cancel = true,
+		       .try = true, .updown = true } },
+	{ "cpu-faults-2", { L211, ANY, .cpu = true, .cache = true,
 			    .cancel = true, .brk = true, .crash = true,
 			    .faults = 2 } },
-	{ "loop-faults", { .left = X111, .loop = true, .crash = true,
+	{ "force-all", { L111, ANY, .force = true, .cache = true, .try = true,
+			 .updown = true, .brk = true, .faults = 2 } },
+	{ "loop-faults", { L111, MIX, .loop = true, .crash = true,
 			   .brk = true, .faults = 2 } },
 };
 
 static const struct config bugs[] = {
-	{ "B3", { .left = X111, .bug = BUG_B3 } },
-	{ "B5", { .left = X111, .bug = BUG_B5 } },
-	{ "B11", { .left = X111, .brk = true, .faults = 1, .bug = BUG_B11 } },
-	{ "B15", { .left = X111, .hog = true, .brk = true, .faults = 1,
+	{ "B1", { .left = { 1, 2, 0 }, MIX, .bug = BUG_B1 } },
+	{ "B3", { L111, ANY, .bug = BUG_B3 } },
+	{ "B4", { L111, MIX, .bug = BUG_B4 } },
+	{ "B5", { L111, .bug = BUG_B5 } },
+	{ "B11", { L111, .brk = true, .faults = 1, .bug = BUG_B11 } },
+	{ "B13", { L111, .direct = true, .crash = true, .rejoin = true,
+		   .faults = 1, .bug = BUG_B13 } },
+	{ "B14", { L211, .direct = true, .bug = BUG_B14 } },
+	{ "B15", { L111, .hog = true, .brk = true, .faults = 1,
 		   .bug = BUG_B15 } },
-	{ "B16", { .left = X111, .cancel = true, .bug = BUG_B16 } },
-	{ "SWEEP", { .left = X111, .crash = true, .faults = 1,
-		     .bug = BUG_SWEEP } },
-	{ "TOKEARLY", { .left = X111, .tokens = true, .bug = BUG_TOKEARLY } },
-	{ "TOKEXIT", { .left = X211, .tokens = true, .bug = BUG_TOKEXIT } },
-	{ "SYNC", { .left = X111, .brk = true, .faults = 1,
-		    .bug = BUG_SYNC } },
-	{ "REVINFLIGHT", { .left = X111, .hog = true,
-			   .bug = BUG_REVINFLIGHT } },
-	{ "RSYREQ", { .left = X211, .brk = true, .faults = 1, .direct = true,
+	{ "B16", { L111, .cancel = true, .bug = BUG_B16 } },
+	{ "B31", { L111, .direct = true, .bug = BUG_B31 } },
+	{ "SWEEP", { L111, .crash = true, .faults = 1, .bug = BUG_SWEEP } },
+	{ "TOKEARLY", { L111, .tokens = true, .bug = BUG_TOKEARLY } },
+	{ "TOKEXIT", { L211, .tokens = true, .bug = BUG_TOKEXIT } },
+	{ "TOKF", { L211, ANY, .tokens = true, .direct = true,
+		    .bug = BUG_TOKF } },
+	{ "SYNC", { L111, .brk = true, .faults = 1, .bug = BUG_SYNC } },
+	{ "SYNCPARK", { .left = { 1, 1, 1 }, .direct = true, .brk = true,
+			.faults = 1, .bug = BUG_SYNCPARK } },
+	{ "REVINFLIGHT", { L111, .hog = true, .bug = BUG_REVINFLIGHT } },
+	{ "RSYREQ", { L211, .brk = true, .faults = 1, .direct = true,
 		      .bug = BUG_RSYREQ } },
-	{ "LOOK", { .left = X111, .bug = BUG_LOOK } },
-	{ "BLIND", { .left = X111, .brk = true, .faults = 1,
-		     .bug = BUG_BLIND } },
-	{ "UNLISTED", { .left = X111, .hog = true, .brk = true, .faults = 1,
+	{ "LOOK", { L111, .bug = BUG_LOOK } },
+	{ "BLIND", { L111, .brk = true, .faults = 1, .bug = BUG_BLIND } },
+	{ "UNLISTED", { L111, .hog = true, .brk = true, .faults = 1,
 			.bug = BUG_UNLISTED } },
+	{ "VIA", { .left = { 1, 1, 0 }, .direct = true, .crash = true, .faults = 1,
+		   .bug = BUG_VIA } },
+	{ "VIARSY", { .left = { 1, 1, 0 }, .direct = true, .brk = true, .pbreak = true,
+		      .faults = 2, .bug = BUG_VIARSY } },
+	{ "LOST", { L111, .direct = true, .pbreak = true, .faults = 1,
+		    .bug = BUG_LOST } },
+	{ "GRANTDUP", { L221, .direct = true, .pbreak = true, .faults = 1,
+			.bug = BUG_GRANTDUP } },
+	{ "EARLYSUCC", { L111, .direct = true, .hog = true,
+			 .bug = BUG_EARLYSUCC } },
+	{ "DRAINBITS", { L111, MIX, .bug = BUG_DRAINBITS } },
+	{ "DOWNF", { L111, ANY, .updown = true, .bug = BUG_DOWNF } },
+	{ "DOWNEARLY", { .left = { 1, 1, 0 }, .updown = true, .direct = true,
+			 .hog = true,
+			 .bug = BUG_DOWNEARLY } },
+	{ "CACHED", { L111, .cache = true, .bug = BUG_CACHED } },
+	{ "BUSY", { L111, .try = true, .cache = true, .hog = true,
+		    .bug = BUG_BUSY } },
+	{ "JOIN", { .left = { 3, 1, 0 }, .mode = { S, X, X },
+		    .local = true, .bug = BUG_JOIN } },
+	{ "BUDGET", { .left = { 3, 1, 0 }, .local = true, .direct = true,
+		      .budget = 1, .bug = BUG_BUDGET } },
+	{ "CLAIM", { L111, MIX, .brk = true, .faults = 1, .bug = BUG_CLAIM } },
 };
 
 static u64 max_states = 40000000;
+static const char too_many[] = "too many states, the search is not complete";
 
 static u64 hash_world(void)
 {
@@ -295,7 +371,7 @@ static const char *explore(const struct config *cf, bool trace, u64 *states)
 		next.n = 0;
 	}
 	if (!what && s.n == max_states)
-		what = "too many states, the search is not complete";
+		what = too_many;
 	*states = s.n;
 	seen_free(&s);
 	free(now.w);
@@ -309,7 +385,7 @@ static int report(int nr, const struct config *cf, bool is_bug, bool trace)
 {
 	u64 states;
 	const char *what = explore(cf, trace, &states);
-	bool ok = is_bug ? !!what : !what;
+	bool ok = is_bug ? what && what != too_many : !what;
 
 	printf("%sok %d %s%s # %llu states%s%s\n", ok ? "" : "not ", nr,
 	       is_bug ? "caught " : "", cf->name, states, what ? ": " : "",
@@ -357,7 +433,11 @@ static bool set_option(struct options *o, const char *word)
 	} words[] = {
 		{ "hog", &o->hog }, { "cancel", &o->cancel },
 		{ "try", &o->try }, { "direct", &o->direct },
-		{ "next", &o->next }, { "cpu", &o->cpu },
+		{ "local", &o->local }, { "cpu", &o->cpu },
+		{ "cache", &o->cache }, { "updown", &o->updown },
+		{ "noslot", &o->noslot }, { "nolink", &o->nolink },
+		{ "rejoin", &o->rejoin }, { "pbreak", &o->pbreak },
+		{ "force", &o->force },
 		{ "grace", &o->grace }, { "break", &o->brk },
 		{ "crash", &o->crash }, { "region", &o->region },
 		{ "loop", &o->loop }, { "tokens", &o->tokens },
@@ -373,14 +453,15 @@ static bool set_option(struct options *o, const char *word)
 static int usage(void)
 {
 	fprintf(stderr,
-		"lock_explore [-L] [-c NAME] [-b NAME] [-o WORD,..] [-l N,N,N] [-f N] [-m MILLIONS]\n"
-		"words: hog cancel try direct next cpu grace break crash region loop tokens\n");
+		"lock_explore [-L] [-c NAME] [-b NAME] [-o WORD,..] [-l N,N,N] [-M N,N,N] [-B N] [-f N] [-m MILLIONS]\n"
+		"words: hog cancel try direct local cache updown cpu noslot nolink grace break\n"
+		"       crash rejoin pbreak force region loop tokens\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	struct config own = { "own", { .left = X211, .faults = 1 } };
+	struct config own = { "own", { L211, .faults = 1 } };
 	const struct config *cf = NULL;
 	bool is_bug = false;
 	int nr = 0;
@@ -388,7 +469,7 @@ int main(int argc, char **argv)
 	int c;
 
 	printf("KTAP version 1\n");
-	while ((c = getopt(argc, argv, "Lc:b:o:l:f:m:")) != -1) {
+	while ((c = getopt(argc, argv, "Lc:b:o:l:M:B:f:m:")) != -1) {
 		switch (c) {
 		case 'L':
 			printf("1..%zu\n", ARRAY_SIZE(large));
@@ -419,6 +500,14 @@ int main(int argc, char **argv)
 			if (sscanf(optarg, "%hhu,%hhu,%hhu", &own.opt.left[0],
 				   &own.opt.left[1], &own.opt.left[2]) != 3)
 				return usage();
+			break;
+		case 'M':
+			if (sscanf(optarg, "%hhu,%hhu,%hhu", &own.opt.mode[0],
+				   &own.opt.mode[1], &own.opt.mode[2]) != 3)
+				return usage();
+			break;
+		case 'B':
+			own.opt.budget = atoi(optarg);
 			break;
 		case 'f':
 			own.opt.faults = atoi(optarg);

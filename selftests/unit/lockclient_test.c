@@ -3,13 +3,18 @@
 #include "../../kmod/tests/lock_client_cases.h"
 #include "ktap.h"
 
+static void run(const struct lc_case *c, unsigned long n)
+{
+	for (; n--; c++)
+		ktap_result(c->name, lc_case_run(c));
+}
+
 int main(void)
 {
-	const unsigned long cases = ARRAY_SIZE(lc_cases);
-	unsigned long k;
-
-	ktap_start(cases);
-	for (k = 0; k < cases; k++)
-		ktap_result(lc_cases[k].name, lc_case_run(&lc_cases[k]));
+	ktap_start(ARRAY_SIZE(lc_cases) + ARRAY_SIZE(lc_break_cases) +
+		   ARRAY_SIZE(lc_tenure_cases));
+	run(lc_cases, ARRAY_SIZE(lc_cases));
+	run(lc_break_cases, ARRAY_SIZE(lc_break_cases));
+	run(lc_tenure_cases, ARRAY_SIZE(lc_tenure_cases));
 	return ktap_end();
 }

@@ -3,15 +3,22 @@
 #include "../../kmod/tests/lock_home_cases.h"
 #include "ktap.h"
 
+static void run(const struct lh_case *c, unsigned long n)
+{
+	for (; n--; c++)
+		ktap_result(c->name, lh_case_run(c));
+}
+
 int main(void)
 {
-	const unsigned long cases = ARRAY_SIZE(lh_cases);
 	unsigned long k;
 
-	ktap_start(ARRAY_SIZE(lh_births) + cases);
+	ktap_start(ARRAY_SIZE(lh_births) + ARRAY_SIZE(lh_cases) +
+		   ARRAY_SIZE(lh_break_cases) + ARRAY_SIZE(lh_tenure_cases));
 	for (k = 0; k < ARRAY_SIZE(lh_births); k++)
 		ktap_result(lh_births[k].name, lh_birth_run(&lh_births[k]));
-	for (k = 0; k < cases; k++)
-		ktap_result(lh_cases[k].name, lh_case_run(&lh_cases[k]));
+	run(lh_cases, ARRAY_SIZE(lh_cases));
+	run(lh_break_cases, ARRAY_SIZE(lh_break_cases));
+	run(lh_tenure_cases, ARRAY_SIZE(lh_tenure_cases));
 	return ktap_end();
 }

@@ -81,7 +81,8 @@ struct tally_ioc_counter {
 	__u64 reserved[2];
 };
 
-#define TALLY_LOCK_TRY	0x1	/* do not wait: EWOULDBLOCK */
+#define TALLY_LOCK_TRY		0x1	/* wait for no user: EWOULDBLOCK */
+#define TALLY_LOCK_SHARED	0x2	/* beside other shared holders */
 
 /**
  * struct tally_ioc_lock - TALLY_IOC_LOCK, on a lock's file
@@ -92,7 +93,12 @@ struct tally_ioc_counter {
  *
  * The open file holds the lock, whoever has it; closing releases. Needs a file
  * open for writing, or the right to open it so. EALREADY: this file holds the
- * lock; ESTALE: it lost the lock and has not been told by an unlock yet.
+ * lock, in whatever mode; ESTALE: it lost the lock and has not been told by an
+ * unlock yet.
+ *
+ * TALLY_IOC_DOWNGRADE goes on holding it shared; EINVAL: not held exclusively.
+ * TALLY_IOC_UPGRADE goes on holding it exclusively and gives the new token;
+ * EDEADLK: others hold it or wait for it, and it is held shared as before.
  */
 struct tally_ioc_lock {
 	__u32 flags;
@@ -108,14 +114,20 @@ struct tally_ioc_lock {
  * @token: out: token of that tenure
  * @lease_ms: out: how long the tenure is safe without contact to the home;
  *	all ones at the home itself
+ * @shared: out: 1 if it is held shared
+ * @recalled: out: 1 while another node waits for it
  * @reserved: zero
+ *
+ * poll(2) on the file: POLLPRI when it was recalled or lost, POLLERR when lost.
  */
 struct tally_ioc_lockstat {
 	__u32 held;
 	__u32 lost;
 	__u64 token;
 	__u64 lease_ms;
-	__u64 reserved[2];
+	__u32 shared;
+	__u32 recalled;
+	__u64 reserved;
 };
 
 /**
@@ -143,6 +155,8 @@ struct tally_ioc_create {
 #define TALLY_IOC_LOCK		_IOWR(TALLY_IOC_MAGIC, 0x10, struct tally_ioc_lock)
 #define TALLY_IOC_UNLOCK	_IO(TALLY_IOC_MAGIC, 0x11)
 #define TALLY_IOC_LOCKSTAT	_IOR(TALLY_IOC_MAGIC, 0x12, struct tally_ioc_lockstat)
+#define TALLY_IOC_DOWNGRADE	_IO(TALLY_IOC_MAGIC, 0x13)
+#define TALLY_IOC_UPGRADE	_IOR(TALLY_IOC_MAGIC, 0x14, __u64)
 #define TALLY_IOC_CREATE	_IOW(TALLY_IOC_MAGIC, 0x20, struct tally_ioc_create)
 
 #endif

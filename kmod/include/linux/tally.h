@@ -39,6 +39,11 @@ struct tally_lock *tally_lock_get(struct net *net, const char *node,
 void tally_lock_put(struct tally_lock *lock);
 int tally_lock_acquire_sync(struct tally_lock *lock, u64 *token, long timeout);
 int tally_lock_try(struct tally_lock *lock, u64 *token);
+int tally_lock_acquire_shared(struct tally_lock *lock, u64 *token,
+			      long timeout);
+int tally_lock_try_shared(struct tally_lock *lock, u64 *token);
+int tally_lock_downgrade_sync(struct tally_lock *lock);
+int tally_lock_upgrade_sync(struct tally_lock *lock, u64 *token);
 int tally_lock_release_sync(struct tally_lock *lock);
 bool tally_lock_is_valid(struct tally_lock *lock);
 

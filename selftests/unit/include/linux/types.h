@@ -16,6 +16,7 @@ typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 
+#define fallthrough __attribute__((__fallthrough__))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif

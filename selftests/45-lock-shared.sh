@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: one
+# Seconds: 600
+#
+# Shared holders, fairness between readers and writers, caching, and locks that
+# go straight from node to node.  a is the home; b and c use the words of nic
+# locks, d posts no atomics and always asks the home.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+need_tally
+need_rdma
+plan 47
+
+of() {
+	tally -m "$mnt/$1" "${@:2}"
+}
+
+show() {
+	tally -j lock show "$1" node a | field "$2"
+}
+
+# shows LOCK FIELD VALUE
+shows() {
+	[ "$(show "$1" "$2")" = "$3" ]
+}
+
+# hold NAME NODE LOCK [shared]: until let_go; its number is in $begun.
+hold() {
+	rm -f "$lib_work/$1.go"
+	begin "$1" tally -m "$mnt/$2" lock run "$3" ${4+"$4"} -- bash -c "
+		echo held \$TALLY_TOKEN; until [ -e $lib_work/$1.go ]; do
+			sleep 0.1; done"
+}
+
+# held NAME NODE LOCK [shared]: and it has it.
+held() {
+	hold "$@"
+	begun_says "$1" held
+}
+
+let_go() {
+	: > "$lib_work/$1.go"
+}
+
+# over NAME: it has let go, and its process is gone.
+over() {
+	let_go "$1"
+	wait "$2"
+}
+
+# waits NAME NODE LOCK [shared]: until it stands in the queue at the home.
+waits() {
+	local n
+
+	n=$(show "$3" waiters)
+	hold "$@"
+	wait_until 20 shows "$3" waiters $((n + 1))
+}
+
+token() {
+	# shellcheck disable=SC2016 # for the command
+	of "$1" lock run "$2" -- sh -c 'echo $TALLY_TOKEN'
+}
+
+# words NODE: operations on words it has posted.
+words() {
+	echo $(($(stat_of "$1" post_faa) + $(stat_of "$1" post_cas)))
+}
+
+# grew NODE STAT BEFORE
+grew() {
+	[ "$(stat_of "$1" "$2")" -gt "$3" ]
+}
+
+check "nodes, d without atomics" eval 'add_node a && add_node b &&
+	add_node c && add_node d atomics off'
+check "they are joined" eval 'join a b && join a c && join a d &&
+	join b c && join b d && join c d'
+for mode in nic cpu; do
+	check "an arena in mode $mode" bash -c "
+		tally arena add $mode mode $mode access rw node a &&
+		tally lock add $mode/l node a"
+	lock=$mode/l
+
+	held one b $lock shared
+	one=$begun
+	held two c $lock shared
+	two=$begun
+	held three d $lock shared
+	three=$begun
+	check "$mode: three nodes hold it shared" shows $lock holders 3
+	check_equal "$mode: its mode is shown" shared "$(show $lock mode)"
+	check_fails "$mode: try exclusive: readers are inside" 125 'holds it' \
+		of a lock run $lock try -- true
+	waits writer a $lock
+	writer=$begun
+	check "$mode: a writer waits" shows $lock waiters 1
+	check_fails "$mode: no reader passes a waiting writer" 125 'holds it' \
+		of b lock run $lock shared try -- true
+	# b's own reader is inside still: the next one of b waits behind it.
+	hold reader b $lock shared
+	reader=$begun
+	over one "$one"
+	over two "$two"
+	check "$mode: one reader is left, the writer waits, a reader behind it" \
+		wait_until 20 shows $lock waiters 2
+	over three "$three"
+	check "$mode: then the writer is granted" begun_says writer held 30
+	check "$mode: and the reader behind it waits" shows $lock waiters 1
+	over writer "$writer"
+	check "$mode: until the writer is gone" begun_says reader held 30
+	over reader "$reader"
+	check "$mode: then it is free" wait_until 20 shows $lock state free
+done
+
+held one b nic/l
+one=$begun
+check_fails "flock(1): shared, a writer is inside" 1 '' \
+	flock -s -n "$mnt/c/nic/l" true
+over one "$one"
+check "flock(1): two shared at once" bounded 30 flock -s "$mnt/b/nic/l" \
+	flock -s -n "$mnt/c/nic/l" true
+check "flock(1): from exclusive to shared" bounded 30 bash -c "
+	exec 9<> $mnt/b/nic/l && flock -x 9 &&
+	! flock -s -n $mnt/c/nic/l true && flock -s 9 &&
+	flock -s -n $mnt/c/nic/l true"
+check "flock(1): from shared to exclusive, alone" bounded 30 bash -c "
+	exec 9<> $mnt/b/nic/l && flock -s 9 && flock -x -n 9 &&
+	! flock -s -n $mnt/c/nic/l true"
+check "flock(1): not beside another reader" bounded 30 bash -c "
+	exec 8<> $mnt/c/nic/l 9<> $mnt/b/nic/l && flock -s 8 && flock -s 9 &&
+	! flock -x -n 9"
+check "and nothing is left" wait_until 20 shows nic/l state free
+
+# From holder to holder: c waits for b, then b for c.
+before=$(stat_of c lock_handed)
+held one b nic/l
+one=$begun
+waits two c nic/l
+two=$begun
+over one "$one"
+begun_says two held
+waits three b nic/l
+three=$begun
+over two "$two"
+check "the next one is granted" begun_says three held 30
+check "by the holder before it, not by the home" grew c lock_handed "$before"
+over three "$three"
+check "and it is free afterwards" wait_until 20 shows nic/l state free
+
+check "caching is switched on" tally lock set nic/l cache on budget 2 node a
+check_equal "which is shown" 'on 2' "$(show nic/l cache) $(show nic/l budget)"
+one=$(token b nic/l)
+check "b keeps it" shows nic/l holder b
+words=$(words b)
+msgs=$(stat_of b lock_msg)
+two=$(token b nic/l)
+check "taking it again costs no operation and no message" \
+	[ "$(words b) $(stat_of b lock_msg)" = "$words $msgs" ]
+check_equal "and gives the next token" $((one + 1)) "$two"
+check "another node gets it by asking" bounded 20 \
+	tally -m "$mnt/c" lock run nic/l -- true
+token b nic/l > /dev/null
+check "so does one that would not wait" \
+	of a lock run nic/l try -- true
+token b nic/l > /dev/null
+check "or that goes by proxy" of d lock run nic/l try -- true
+held one b nic/l
+one=$begun
+check_fails "but not while somebody is inside" 125 'holds it' \
+	of c lock run nic/l try -- true
+over one "$one"
+held one b nic/l shared
+one=$begun
+over one "$one"
+check "it is cached shared, too, and recalled" of c lock run nic/l -- true
+check "caching is switched off" tally lock set nic/l cache off node a
+check "and nobody keeps it" wait_until 20 shows nic/l state free
+
+check "cpu: caching" tally lock set cpu/l cache on node a
+token b cpu/l > /dev/null
+msgs=$(stat_of b lock_msg)
+token b cpu/l > /dev/null
+check_equal "cpu: taking it again costs no message" "$msgs" \
+	"$(stat_of b lock_msg)"
