@@ -155,14 +155,14 @@ bit cs[NC];         /* CANCEL was sent for this request */
 #define NOCS(i) skip
 #endif
 #ifdef ADMIN
-bit fo[NC];         /* broken while an operation was in flight */
+bit brkn[NC];         /* broken while an operation was in flight */
 byte adm = ADMIN; bit fb;
-#define BROKEN(i) fo[i]
-#define NOFO(i) fo[i] = 0
+#define BROKEN(i) brkn[i]
+#define NOBRKN(i) brkn[i] = 0
 #define FORCE fb
 #else
 #define BROKEN(i) false
-#define NOFO(i) skip
+#define NOBRKN(i) skip
 #define FORCE 0
 #endif
 #ifdef BUDGET
@@ -246,14 +246,14 @@ hidden byte stop;
 #define QNONE (len(hq) == 0)
 #define QHAS(i) (hq??[eval(i),_])
 
-#define INH(j) (val[j] && (st[j]==HOLD || st[j]==CACHED || st[j]==DNF || st[j]==UPF || st[j]==UPW))
-#define ISX(j) (INH(j) && md[j]==X)
+#define ISIN(j) (val[j] && (st[j]==HOLD || st[j]==CACHED || st[j]==DNF || st[j]==UPF || st[j]==UPW))
+#define ISX(j) (ISIN(j) && md[j]==X)
 
 inline mutex()
 {
-	assert(!(ISX(0) && (INH(1) || INH(2))));
-	assert(!(ISX(1) && (INH(0) || INH(2))));
-	assert(!(ISX(2) && (INH(0) || INH(1))));
+	assert(!(ISX(0) && (ISIN(1) || ISIN(2))));
+	assert(!(ISX(1) && (ISIN(0) || ISIN(2))));
+	assert(!(ISX(2) && (ISIN(0) || ISIN(1))));
 }
 
 inline newtoken(i, v)
@@ -273,7 +273,7 @@ inline newtoken(i, v)
 inline forget(i)
 {
 	g[i] = 0; sn[i] = NONE; sg[i] = 0; rv[i] = 0; fast[i] = 0; md[i] = 0;
-	NOFO(i); NOBUD(i)
+	NOBRKN(i); NOBUD(i)
 }
 inline noearly(i) { eg[i] = 0; en[i] = NONE; esg[i] = 0 }
 
@@ -338,7 +338,7 @@ inline accept(i, gen)   /* GRANT or HANDOVER */
 #endif
 		:: eg[i] == gen && en[i] == NONE -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = esg[i]
+			brkn[i] = esg[i]
 #endif
 		:: else
 		fi;
@@ -383,12 +383,12 @@ inline crecv(i)
 		if
 		:: (st[i]==HOLD || st[i]==CACHED) && fast[i] -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = fo[i] | b
+			brkn[i] = brkn[i] | b
 #endif
 #ifndef BUG_REVINFLIGHT
 		:: st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF) -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = fo[i] | b
+			brkn[i] = brkn[i] | b
 #endif
 #endif
 		:: else
@@ -397,7 +397,7 @@ inline crecv(i)
 		if
 		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = fo[i] | b
+			brkn[i] = brkn[i] | b
 #endif
 		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = NONE; esg[i] = b
 		:: else
@@ -436,7 +436,7 @@ inline crecv(i)
 inline enqueue(i)
 {
 	TOHOME(i, ENQ, md[i], tr[i], 0);
-	st[i] = WAIT; rv[i] = 0; NOFO(i)
+	st[i] = WAIT; rv[i] = 0; NOBRKN(i)
 }
 
 proctype Client(byte i; byte modes)
@@ -541,12 +541,12 @@ end:	do
 	:: d_step { st[i]==CACHED && left[i]>0 && !rv[i] && sn[i]==NONE && (md[i]==X || (modes & S)) -> st[i] = HOLD }
 	:: d_step { st[i]==CACHED && (rv[i] || sn[i]!=NONE || !KEEP || (left[i]>0 && md[i]==S && (modes & X))) -> release(i) }
 #ifdef ADMIN     /* the users are told that it is lost, and it is given back at once */
-	:: d_step { (st[i]==HOLD || st[i]==CACHED) && fo[i] ->
+	:: d_step { (st[i]==HOLD || st[i]==CACHED) && brkn[i] ->
 		if :: st[i]==HOLD -> left[i]-- :: else fi;
 		if
 		:: fast[i] -> release(i)
 		:: else -> TOHOME(i, REL, g[i], 0, 0); st[i] = IDLE; forget(i)
-		fi; NOFO(i) }
+		fi; NOBRKN(i) }
 #endif
 #ifdef BUDGET
 	:: d_step { st[i]==HOLD && md[i]==X && (rv[i] || sn[i]!=NONE) && left[i] > 1 && !BROKEN(i) && MORE(i) ->
