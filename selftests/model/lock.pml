@@ -14,6 +14,7 @@
  *   CANCEL TRY UPDOWN   operations of users
  *   ASK        with TRY: holders are asked whether they are idle (not with
  *              ADMIN); without it a try is denied where somebody holds
+ *   HOG        users stay until they are called back or nobody waits
  *   ADOPT      with CANCEL: a new user takes over a cancelled request
  *   BUDGET=n   after a recall up to n more local users are served (cohort)
  *   ADMIN=n    the administrator breaks the lock n times
@@ -85,6 +86,11 @@
 #endif
 #define BIT(i) (1<<(i))
 #define SLOT(i) (!(NOSLOT & BIT(i)))
+#ifdef HOG
+#define LEAVES(i) (rv[i] || sn[i] != NONE || (st[0] != WAIT && st[1] != WAIT && st[2] != WAIT))
+#else
+#define LEAVES(i) true
+#endif
 
 /* client -> home */
 #define ENQ  1 /* a=mode b=try            */
@@ -563,11 +569,11 @@ end:	do
 		if :: claim[i]==3 -> c2h[i]!REL0,0,0,0 :: else fi;
 		claim[i] = 0 }
 	/* ---- use ---- */
-	:: d_step { st[i]==HOLD && KEEP && !rv[i] && sn[i]==NONE -> left[i]--; st[i] = CACHED }
+	:: d_step { st[i]==HOLD && KEEP && LEAVES(i) && !rv[i] && sn[i]==NONE -> left[i]--; st[i] = CACHED }
 #ifdef BUG_B2   /* release by CAS(me -> 0), retried until it succeeds */
 	:: d_step { st[i]==HOLD && !(fast[i] && md[i]==X && (bits != 0 || W)) -> left[i]--; release(i) }
 #else
-	:: d_step { st[i]==HOLD -> left[i]--; release(i) }
+	:: d_step { st[i]==HOLD && LEAVES(i) -> left[i]--; release(i) }
 #endif
 	:: d_step { st[i]==CACHED && left[i]>0 && !rv[i] && sn[i]==NONE && (md[i]==X || (modes & S)) -> st[i] = HOLD }
 	:: d_step { st[i]==CACHED && (rv[i] || sn[i]!=NONE || !KEEP || (left[i]>0 && md[i]==S && (modes & X))) -> release(i) }
