@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A discrete-event simulator of nodes, links and locks.  The tables of client
+ * and home are the module's own; time, wires, NICs, users and faults are here.
+ */
+#ifndef TALLY_SIM_H
+#define TALLY_SIM_H
+
+#include <stdio.h>
+
+#include <linux/types.h>
+
+#include "lockclient.h"
+#include "lockhome.h"
+
+/**
+ * struct sim_costs - what takes how long, in ns
+ * @wire: a word operation, from its post to the home's NIC, and back
+ * @atomic: an atomic occupies the NIC's unit for that word
+ * @send: a message, from its post to the other side's completion queue
+ * @cpu: handling a message or a completion
+ * @loop: a loopback operation, without @atomic
+ * @jitter: percent by which all of these vary, at most
+ */
+struct sim_costs {
+	u64 wire;
+	u64 atomic;
+	u64 send;
+	u64 cpu;
+	u64 loop;
+	u64 jitter;
+};
+
+/**
+ * struct sim_load - what users and fate do
+ * @nodes: client nodes
+ * @locks: locks, all at one home
+ * @grants: how many to reach
+ * @until: simulated ns after which no user comes any more; 0: @grants decide
+ * @hold: ns a user is inside, at most
+ * @think: ns between two locks of a node, at most
+ * @shared: percent of the requests that are shared
+ * @odd: percent of the users that try, give up, downgrade or upgrade
+ * @hot: percent of the requests for lock 0
+ * @cache: nodes keep locks
+ * @budget: local users after a recall
+ * @fault: ns between two faults; 0: none
+ * @lease: ns
+ */
+struct sim_load {
+	u32 nodes;
+	u32 locks;
+	u64 grants;
+	u64 until;
+	u64 hold;
+	u64 think;
+	u32 shared;
+	u32 odd;
+	u32 hot;
+	bool cache;
+	u16 budget;
+	u64 fault;
+	u64 lease;
+};
+
+/**
+ * struct sim_result - what came out
+ * @grants: locks granted
+ * @time: simulated ns
+ * @atomics: executed on words, loopback too
+ * @messages: of clients and home
+ * @faults: links that broke
+ * @lost: sessions that ended
+ * @tried: tries, and requests that were given up, without a grant
+ * @wait50: median of the time from request to grant, in ns
+ * @wait99: 99th percentile
+ * @worst: longest
+ * @jain: Jain's index of the grants of the nodes
+ */
+struct sim_result {
+	u64 grants;
+	u64 time;
+	u64 atomics;
+	u64 messages;
+	u64 faults;
+	u64 lost;
+	u64 tried;
+	u64 wait50;
+	u64 wait99;
+	u64 worst;
+	double jain;
+};
+
+enum event_kind {
+	EV_WANT,
+	EV_GIVE_UP,
+	EV_CHANGE,
+	EV_UNLOCK,
+	EV_EXEC,
+	EV_DONE,
+	EV_TO_HOME,
+	EV_SYNC_END,
+	EV_TO_CLIENT,
+	EV_HAND,
+	EV_HAND_BAD,
+	EV_LOOP_EXEC,
+	EV_LOOP_DONE,
+	EV_FAULT,
+	EV_CLIENT_DOWN,
+	EV_HOME_DOWN,
+	EV_RESUME,
+	EV_LEASE,
+	EV_END,
+	EV_REJOIN,
+	EV_SPIN_EXEC,
+	EV_SPIN_DONE,
+};
+
+/**
+ * struct event - something that happens
+ * @at: when, in ns
+ * @order: of those at one time, the first made comes first
+ * @kind: enum event_kind
+ * @op: EXEC: enum tally_lc_action_kind; LOOP_*: enum tally_lh_action_kind
+ * @lc_op: EXEC, DONE: enum tally_lc_op
+ * @node: which node
+ * @lock: which lock
+ * @link: number of the link it belongs to, or of the user's request
+ * @value: operand, or the value the state word had
+ * @compare: operand, or the value the token word had
+ * @msg: the message
+ */
+struct event {
+	u64 at;
+	u64 order;
+	u8 kind;
+	u8 op;
+	u8 lc_op;
+	u32 node;
+	u32 lock;
+	u32 link;
+	u64 value;
+	u64 compare;
+	struct tally_lmsg msg;
+};
+
+/* queue.c */
+extern u64 now;
+void queue_reset(void);
+void queue_put(struct event ev, u64 at);
+bool queue_get(struct event *ev);
+
+/* Also queue.c: random numbers that a seed decides. */
+void random_seed(u64 seed);
+/* A number below @n; 0 for 0. */
+u64 random_below(u64 n);
+bool percent(u32 p);
+
+/* world.c: returns NULL, or what went wrong. */
+const char *sim_run(const struct sim_load *load, const struct sim_costs *costs,
+		    struct sim_result *result);
+
+/* spin.c: compare-and-swap until it succeeds, on the same NIC. */
+void spin_run(u32 nodes, u64 until, const struct sim_costs *costs,
+	      struct sim_result *result);
+
+#endif
