@@ -93,6 +93,7 @@ static u64 tally_op_bytes(const struct tally_op *op)
 static void tally_op_count_posted(const struct tally_op *op,
 				  struct tally_stats *stats)
 {
+	tally_stat_inc(stats, TALLY_STAT_DOORBELL);
 	switch (op->type) {
 	case TALLY_OP_FAA:
 		tally_stat_inc(stats, TALLY_STAT_POST_FAA);
