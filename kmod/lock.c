@@ -117,6 +117,26 @@ static int lock_give_up(struct tally_lock_req *req, int why)
 	return lock_result(req);
 }
 
+/* A free lock is had by the time of one operation: too short to sleep. */
+static void lock_poll(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	struct tally_conn *conn = NULL;
+	u64 addr;
+	u32 rkey;
+
+	if (completion_done(&req->wake))
+		return;
+	if (!tally_handle_try_enter(req->handle)) {
+		conn = tally_handle_conn(req->handle, &addr, &rkey);
+		tally_handle_leave(req->handle);
+	}
+	if (!conn)
+		return;
+	tally_cq_poll(&conn->cq, &req->wake, &c->polls);
+	tally_conn_put(conn);
+}
+
 /**
  * tally_lock_acquire - get the lock
  * @req: request, prepared with tally_lock_req_init() or released
@@ -143,6 +163,7 @@ int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
 	tally_handle_leave(handle);
 	if (err)
 		return err;
+	lock_poll(req);
 	left = wait_for_completion_killable_timeout(&req->wake, timeout);
 	if (left > 0)
 		return lock_result(req);
