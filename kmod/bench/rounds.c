@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
 #include "rounds.h"
 #include "sample.h"
 
-/* Each round goes so often from one side to the other. */
+/* Each round goes so often from one side to the other; with long calls more. */
 #define TURNS		4
+#define TURNS_LONG	20
 /* So many short calls are one sample: a clock may be coarse. */
 #define BATCH		16
 /* Overlong lists of samples are cut. */
@@ -40,6 +42,7 @@ struct side {
  * @actors: who calls
  * @n: how many they are
  * @calls: calls in one turn, of each
+ * @turns: turns in a round
  * @batch: calls that make a sample for the ratio
  * @clock: picoseconds that looking at the clock takes
  * @side: baseline and subject
@@ -50,6 +53,7 @@ struct contest {
 	struct actor *actors;
 	u32 n;
 	u32 calls;
+	u32 turns;
 	u32 batch;
 	u64 clock;
 	struct side side[2];
@@ -57,14 +61,14 @@ struct contest {
 };
 
 static int side_init(struct side *side, actor_call call, u32 per, u32 rounds,
-		     u32 calls)
+		     u32 calls, u32 turns)
 {
 	side->call = call;
 	side->per = per ?: 1;
 	side->single = samples_create(calls);
-	side->round = samples_create(calls * TURNS);
+	side->round = samples_create(calls * turns);
 	side->all = samples_create(min_t(u64, SAMPLES_MAX,
-					 (u64)calls * TURNS * rounds));
+					 (u64)calls * turns * rounds));
 	side->value = samples_create(rounds);
 	return side->single && side->round && side->all && side->value ? 0 : -ENOMEM;
 }
@@ -146,9 +150,10 @@ static int contest_round(struct contest *c)
 	struct side *base = &c->side[0], *subject = &c->side[1];
 	u64 base_ns = base->ns, base_calls = base->calls, base_ps;
 	u64 ns = subject->ns, calls = subject->calls, ps;
-	int err = 0, turn;
+	int err = 0;
+	u32 turn;
 
-	for (turn = 0; !err && turn < TURNS; turn++) {
+	for (turn = 0; !err && turn < c->turns; turn++) {
 		err = contest_turn(c, &c->side[turn % 2]);
 		if (!err)
 			err = contest_turn(c, &c->side[(turn + 1) % 2]);
@@ -172,6 +177,9 @@ static int contest_choose(struct contest *c, struct stage *stage,
 
 	for (turn = 0; !err && turn < TURNS; turn++) {
 		for (wait = 0; !err && wait < RAW_WAITS; wait++) {
+			/* They would keep each other from running. */
+			if (wait == RAW_SPIN && c->n > num_online_cpus())
+				continue;
 			err = stage_wait(stage, wait, c->actors, c->n);
 			ns = base->ns;
 			calls = base->calls;
@@ -186,8 +194,9 @@ static int contest_choose(struct contest *c, struct stage *stage,
 				ps[wait] = ns;
 		}
 	}
+	result->wait = RAW_EVENT;
 	for (wait = 0; wait < RAW_WAITS; wait++)
-		if (ps[wait] < ps[result->wait])
+		if (ps[wait] && ps[wait] < ps[result->wait])
 			result->wait = wait;
 	base->ns = 0;
 	base->calls = 0;
@@ -227,11 +236,12 @@ static int contest_init(struct contest *c, u32 rounds)
 	c->ratio = samples_create(rounds);
 	if (!c->ratio)
 		return -ENOMEM;
-	err = side_init(&c->side[0], f->base, f->count, rounds, c->calls);
+	err = side_init(&c->side[0], f->base, f->count, rounds, c->calls,
+			c->turns);
 	if (err)
 		return err;
 	return side_init(&c->side[1], subject, f->subject ? 1 : f->count,
-			 rounds, c->calls);
+			 rounds, c->calls, c->turns);
 }
 
 int rounds_run(struct stage *stage, const struct figure *figure,
@@ -248,8 +258,10 @@ int rounds_run(struct stage *stage, const struct figure *figure,
 	c->actors = actors;
 	c->n = stage_actors(figure);
 	c->batch = figure->slow ? 1 : BATCH;
-	c->calls = max(calls / TURNS / (figure->slow ?: 1), 2U);
-	c->calls = roundup(c->calls, c->batch);
+	c->turns = figure->slow > 4 ? TURNS_LONG : TURNS;
+	c->calls = max(calls / c->turns / (figure->slow ?: 1), 1U);
+	c->calls = c->n > 1 ? max(c->calls / 4, 1U) :
+			      roundup(c->calls, c->batch);
 	c->clock = contest_clock();
 	err = contest_init(c, rounds);
 	if (!err)
