@@ -151,6 +151,7 @@ static void tally_cq_leave(struct tally_cq *q)
 /*
  * Falling asleep and waking up take longer than some operations. Polls that
  * bring nothing make the next ones fewer; now and then all are tried again.
+ * With one processor, they would only keep a soft device from working.
  */
 static bool tally_cq_spin(struct tally_cq *q, struct completion *done,
 			  struct tally_polls *p)
@@ -159,6 +160,8 @@ static bool tally_cq_spin(struct tally_cq *q, struct completion *done,
 
 	if (!(p->waits++ % TALLY_CQ_RETRY))
 		budget = most;
+	if (num_online_cpus() == 1)
+		return false;
 	for (i = 0; i < budget; i++) {
 		cond_resched();
 		tally_cq_take(q);
