@@ -26,6 +26,7 @@ help:
 	@echo 'make tools      build the command line tool and the library'
 	@echo 'make install    install both, and the headers (DESTDIR=..., INSTALL_MOD_PATH=...)'
 	@echo 'make demo       see three machines share a counter, a lock, a region'
+	@echo 'make bench      what calls cost, in multiples of verbs alone'
 	@echo 'make check      all of the following; this is what has to pass'
 	@echo 'make style        style checks'
 	@echo 'make builds       builds for all kernels in /lib/modules'
@@ -45,6 +46,7 @@ tools:
 
 install: all
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/build/$(KVER) modules_install
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/build/$(KVER)/kmod/bench modules_install
 	$(MAKE) -C tools install
 	install -D -m 644 kmod/include/linux/tally.h \
 		$(DESTDIR)$(SRCDIR)/include/linux/tally.h
@@ -55,6 +57,10 @@ demo:
 	$(RIG)/deps demo
 	$(MAKE) --no-print-directory all KVER=$$($(RIG)/cluster -K)
 	selftests/demo/demo
+
+bench:
+	$(RIG)/deps check
+	selftests/bench/bench
 
 check:
 	$(RIG)/deps check
@@ -81,5 +87,5 @@ clean:
 	$(MAKE) -C selftests/sim clean
 	rm -rf build
 
-.PHONY: all help module tools install demo check style builds unit uml
+.PHONY: all help module tools install demo bench check style builds unit uml
 .PHONY: machines rig model model-full sim clean

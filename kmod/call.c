@@ -74,9 +74,10 @@ bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op)
 	return posted;
 }
 
-static long tally_call_wait(struct tally_call *call, long timeout)
+static long tally_call_wait(struct tally_conn *conn, struct tally_call *call,
+			    long timeout)
 {
-	return wait_for_completion_killable_timeout(&call->finished, timeout);
+	return tally_cq_wait(&conn->cq, &call->finished, timeout);
 }
 
 /**
@@ -104,7 +105,7 @@ int tally_call_run(struct tally_conn *conn, struct tally_call *call,
 	kref_get(&call->ref);
 	tally_op_submit(conn, op);
 	if (timeout)
-		left = tally_call_wait(call, timeout);
+		left = tally_call_wait(conn, call, timeout);
 	if (left > 0)
 		return op->status;
 	if (tally_op_cancel(op)) {
@@ -112,7 +113,7 @@ int tally_call_run(struct tally_conn *conn, struct tally_call *call,
 		return left ? -EINTR : -ETIMEDOUT;
 	}
 	if (!timeout)
-		left = tally_call_wait(call, MAX_SCHEDULE_TIMEOUT);
+		left = tally_call_wait(conn, call, MAX_SCHEDULE_TIMEOUT);
 	if (left > 0)
 		return op->status;
 	if (tally_op_give_up(conn, op))

@@ -330,11 +330,10 @@ static void tally_conn_destroy_qp(struct tally_conn *conn)
 
 static void tally_conn_free_cq(struct tally_conn *conn)
 {
-	if (!conn->cq)
+	if (!conn->cq.cq)
 		return;
 	tally_compat_cq_settle(conn->dev->ibdev);
-	ib_free_cq(conn->cq);
-	conn->cq = NULL;
+	tally_cq_destroy(&conn->cq);
 }
 
 /* Nobody posts any more. Ends with no QP and no operation in flight. */
@@ -413,6 +412,7 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params)
 	kref_init(&conn->ref);
 	kref_get(&conn->ref);
 	spin_lock_init(&conn->lock);
+	tally_cq_init(&conn->cq);
 	init_completion(&conn->dead);
 	INIT_LIST_HEAD(&conn->link);
 	INIT_WORK(&conn->close_work, tally_conn_close_work);
@@ -490,8 +490,6 @@ static void tally_conn_qp_attr(struct tally_conn *conn,
 	*attr = (struct ib_qp_init_attr) {
 		.event_handler = tally_conn_qp_event,
 		.qp_context = conn,
-		.send_cq = conn->cq,
-		.recv_cq = conn->cq,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
@@ -518,25 +516,19 @@ static void tally_conn_qp_attr(struct tally_conn *conn,
  */
 int tally_conn_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr)
 {
-	struct ib_device *ibdev = conn->dev->ibdev;
-	struct ib_cq *cq;
 	int err;
 
 	tally_conn_qp_attr(conn, attr);
 	err = tally_ops_create(conn);
 	if (!err && conn->messages)
 		err = tally_msgs_create(conn);
-	if (err)
-		return err;
-	cq = ib_alloc_cq_any(ibdev, conn,
-			     attr->cap.max_send_wr + attr->cap.max_recv_wr,
-			     IB_POLL_WORKQUEUE);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	conn->cq = cq;
-	attr->send_cq = cq;
-	attr->recv_cq = cq;
-	return 0;
+	if (!err)
+		err = tally_cq_create(&conn->cq, conn->dev->ibdev, conn,
+				      attr->cap.max_send_wr +
+				      attr->cap.max_recv_wr, conn->messages);
+	attr->send_cq = conn->cq.cq;
+	attr->recv_cq = conn->cq.cq;
+	return err;
 }
 
 /**
@@ -546,8 +538,15 @@ int tally_conn_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr)
  */
 int tally_conn_init(void)
 {
+	int err = tally_cqs_init();
+
+	if (err)
+		return err;
 	tally_conn_wq = tally_compat_wq("tally_conn");
-	return tally_conn_wq ? 0 : -ENOMEM;
+	if (tally_conn_wq)
+		return 0;
+	tally_cqs_exit();
+	return -ENOMEM;
 }
 
 /**
@@ -558,4 +557,5 @@ int tally_conn_init(void)
 void tally_conn_exit(void)
 {
 	destroy_workqueue(tally_conn_wq);
+	tally_cqs_exit();
 }

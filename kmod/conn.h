@@ -18,6 +18,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include "cq.h"
 #include "drain.h"
 #include "wire.h"
 
@@ -122,7 +123,7 @@ struct tally_conn {
 	struct ib_pd *pd;
 	struct rdma_cm_id *id;
 	struct ib_qp *qp;
-	struct ib_cq *cq;
+	struct tally_cq cq;
 	spinlock_t lock;	/* see above */
 	enum tally_conn_state state;
 	int err;

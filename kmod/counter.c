@@ -26,9 +26,20 @@ struct counter_call {
 	struct tally_handle *handle;
 };
 
+/* What is to be done with the word: see struct tally_op. */
+struct counter_word {
+	enum tally_op_type type;
+	u64 compare;
+	u64 value;
+};
+
+/* Kept for the handle's next operation, as most have one at a time. */
 static void counter_call_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct counter_call, ref));
+	struct counter_call *call = container_of(ref, struct counter_call, ref);
+
+	if (cmpxchg(&call->handle->spare, NULL, call))
+		kfree(call);
 }
 
 /* Nothing of it is on the wire any more. */
@@ -39,8 +50,8 @@ static void counter_call_end(struct counter_call *call)
 	if (call->op.status == -EREMOTEIO)
 		tally_handle_doubt(handle);
 	tally_handle_leave(handle);
-	tally_handle_put(handle);
 	kref_put(&call->ref, counter_call_free);
+	tally_handle_put(handle);
 }
 
 static void counter_op_done(struct tally_op *op)
@@ -53,10 +64,13 @@ static void counter_op_done(struct tally_op *op)
 
 static struct counter_call *counter_call_alloc(struct tally_handle *handle)
 {
-	struct counter_call *call = kzalloc(sizeof(*call), GFP_KERNEL);
+	struct counter_call *call = xchg(&handle->spare, NULL);
 
 	if (!call)
+		call = kmalloc(sizeof(*call), GFP_KERNEL);
+	if (!call)
 		return NULL;
+	memset(call, 0, sizeof(*call));
 	init_completion(&call->finished);
 	kref_init(&call->ref);
 	kref_get(&call->ref);	/* for the completion */
@@ -90,8 +104,7 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 	struct tally_handle *handle = call->handle;
 	long left;
 
-	left = wait_for_completion_killable_timeout(&call->finished,
-						    tally_until_left(until));
+	left = tally_cq_wait(&conn->cq, &call->finished, tally_until_left(until));
 	if (left > 0)
 		return counter_status(handle, call->op.status);
 	if (tally_op_cancel(&call->op)) {
@@ -105,29 +118,32 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 	return counter_status(handle, call->op.status);
 }
 
-/* One operation on the word by a NIC. The caller is inside. */
-static int counter_post(struct tally_handle *handle, const struct tally_op *op,
-			u64 *old, const struct tally_until *until)
+/*
+ * One operation on the word by a NIC. The caller is inside; the operation leaves
+ * for him when it has completed.
+ */
+static int counter_post(struct tally_handle *handle,
+			const struct counter_word *op, u64 *old,
+			const struct tally_until *until)
 {
 	struct counter_call *call;
 	struct tally_conn *conn;
 	int err;
 
+	err = -ETIMEDOUT;
 	if (!tally_until_left(until))
-		return -ETIMEDOUT;
+		goto err_leave;
+	err = -ENOMEM;
 	call = counter_call_alloc(handle);
 	if (!call)
-		return -ENOMEM;
+		goto err_leave;
 	call->op.type = op->type;
 	call->op.compare = op->compare;
 	call->op.value = op->value;
-	err = tally_handle_try_enter(handle);
-	if (err)
-		goto err_free;
 	conn = tally_handle_conn(handle, &call->op.addr, &call->op.rkey);
 	if (!conn) {
 		err = tally_handle_no_conn(handle);
-		goto err_leave;
+		goto err_free;
 	}
 	tally_op_submit(conn, &call->op);
 	err = counter_wait(conn, call, until);
@@ -137,12 +153,12 @@ static int counter_post(struct tally_handle *handle, const struct tally_op *op,
 	kref_put(&call->ref, counter_call_free);
 	return err;
 
-err_leave:
-	tally_handle_leave(handle);
 err_free:
 	tally_handle_put(handle);
-	kfree(call);
-	return err == -EAGAIN ? tally_handle_no_conn(handle) : err;
+	kfree(call);	/* that of a handle which fails is not kept */
+err_leave:
+	tally_handle_leave(handle);
+	return err;
 }
 
 /*
@@ -152,7 +168,7 @@ err_free:
 static int counter_post_set(struct tally_handle *handle, u64 value, u64 guess,
 			    u64 *old, const struct tally_until *until)
 {
-	struct tally_op op = {
+	struct counter_word op = {
 		.type = TALLY_OP_CAS,
 		.compare = guess,
 		.value = value,
@@ -164,13 +180,17 @@ static int counter_post_set(struct tally_handle *handle, u64 value, u64 guess,
 		if (err || *old == op.compare)
 			return err;
 		op.compare = *old;
+		err = tally_handle_enter(handle, tally_until_left(until));
+		if (err)
+			return err;
 	}
 }
 
+/* As counter_post(). */
 static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
 		       u64 compare, u64 *old, const struct tally_until *until)
 {
-	struct tally_op post = { .type = TALLY_OP_FAA };
+	struct counter_word post = { .type = TALLY_OP_FAA };
 	struct tally_arena *arena = handle->view->arena;
 	u64 seen = 0;
 
@@ -182,6 +202,7 @@ static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
 			*old = seen;
 			tally_stat_inc(&handle->view->node->stats,
 				       TALLY_STAT_LOCAL_OP);
+			tally_handle_leave(handle);
 			return 0;
 		}
 		/* An 8-byte Read may tear, adding nothing does not. */
@@ -286,8 +307,7 @@ int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 		break;
 	case TALLY_REACH_LOOP:
 	case TALLY_REACH_LANE:
-		err = counter_nic(handle, op, value, compare, old, &until);
-		break;
+		return counter_nic(handle, op, value, compare, old, &until);
 	case TALLY_REACH_MESSAGE:
 		err = counter_message(handle, op, value, compare, old, &until);
 		break;

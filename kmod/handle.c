@@ -299,6 +299,7 @@ static void handle_release_work(struct work_struct *work)
 		tally_session_put(s);
 	if (handle->object)
 		tally_object_put(handle->object);
+	kfree(handle->spare);
 	kfree(handle);
 	tally_view_put(view);
 }

@@ -185,6 +185,26 @@ static int lock_ask(struct tally_lock_req *req, bool try)
 	return err;
 }
 
+/* A free lock is had by the time of one operation: too short to sleep. */
+static void lock_poll(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	struct tally_conn *conn = NULL;
+	u64 addr;
+	u32 rkey;
+
+	if (completion_done(&req->wake))
+		return;
+	if (!tally_handle_try_enter(req->handle)) {
+		conn = tally_handle_conn(req->handle, &addr, &rkey);
+		tally_handle_leave(req->handle);
+	}
+	if (!conn)
+		return;
+	tally_cq_poll(&conn->cq, &req->wake, &c->polls);
+	tally_conn_put(conn);
+}
+
 /**
  * tally_lock_acquire - get the lock
  * @req: request, prepared with tally_lock_req_init() or released
@@ -207,6 +227,7 @@ int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
 		err = lock_ask(req, try);
 	if (err)
 		return err;
+	lock_poll(req);
 	try &= limit < timeout;
 	left = wait_for_completion_killable_timeout(&req->wake,
 						    try ? limit : timeout);

@@ -69,6 +69,7 @@ struct lock_in {
  * @violation: the home broke the protocol
  * @send: sends
  * @retry: starts our own lock over when the loopback conn broke
+ * @polls: what acquiring it taught about polling; any value will do
  * @idle: woken when pending events have been taken
  */
 struct tally_lock_client {
@@ -103,6 +104,7 @@ struct tally_lock_client {
 	bool violation;
 	struct work_struct send;
 	struct delayed_work retry;
+	struct tally_polls polls;
 	wait_queue_head_t idle;
 };
 

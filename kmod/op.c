@@ -93,6 +93,7 @@ static u64 tally_op_bytes(const struct tally_op *op)
 static void tally_op_count_posted(const struct tally_op *op,
 				  struct tally_stats *stats)
 {
+	tally_stat_inc(stats, TALLY_STAT_DOORBELL);
 	switch (op->type) {
 	case TALLY_OP_FAA:
 		tally_stat_inc(stats, TALLY_STAT_POST_FAA);
@@ -169,12 +170,15 @@ static int tally_op_wc_status(enum ib_wc_status status)
 }
 
 /* The op leaves the send queue, and is its caller's again. Lock held. */
-static void tally_op_retire(struct tally_ops_table *table, struct tally_op *op)
+static void tally_op_retire(struct tally_conn *conn, struct tally_op *op)
 {
+	struct tally_ops_table *table = conn->ops_table;
+
 	list_del_init(&op->list);
 	op->posted = false;
 	op->conn = NULL;
 	table->credits += tally_op_num_wrs(op);
+	WRITE_ONCE(conn->cq.inflight, conn->cq.inflight - 1);
 	if (tally_op_is_atomic(op))
 		__clear_bit(op->slot, table->slots);
 }
@@ -321,6 +325,7 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		__set_bit(op->slot, table->slots);
 	table->credits -= tally_op_num_wrs(op);
+	WRITE_ONCE(conn->cq.inflight, conn->cq.inflight + 1);
 	op->posted = true;
 	list_add_tail(&op->list, &table->posted);
 	tally_op_count_posted(op, tally_op_stats(op, conn));
@@ -363,7 +368,7 @@ static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 		op->status = tally_op_last_status(op, wc->status);
 	if (!op->status && tally_op_is_atomic(op))
 		tally_op_take_results(conn, op);
-	tally_op_retire(conn->ops_table, op);
+	tally_op_retire(conn, op);
 	tally_ops_pump(conn, &refused);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
@@ -444,7 +449,6 @@ bool tally_op_cancel(struct tally_op *op)
 static void tally_ops_end(struct tally_conn *conn, struct list_head *from,
 			  int status)
 {
-	struct tally_ops_table *table = conn->ops_table;
 	struct tally_op *op, *next;
 	unsigned long flags;
 	LIST_HEAD(ended);
@@ -452,13 +456,14 @@ static void tally_ops_end(struct tally_conn *conn, struct list_head *from,
 	spin_lock_irqsave(&conn->lock, flags);
 	list_for_each_entry_safe(op, next, from, list) {
 		if (op->posted)
-			tally_op_retire(table, op);
+			tally_op_retire(conn, op);
 		op->conn = NULL;
 		op->status = op->status ?: status;
 		list_move_tail(&op->list, &ended);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_ops_finish(&ended, conn->stats);
+	tally_cq_kick(&conn->cq);
 }
 
 /**

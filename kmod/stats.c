@@ -8,6 +8,7 @@ static const char * const stat_names[] = {
 	[TALLY_STAT_POST_WRITE]	= "post_write",
 	[TALLY_STAT_POST_SEND]	= "post_send",
 	[TALLY_STAT_POST_REG]	= "post_reg",
+	[TALLY_STAT_DOORBELL]	= "doorbell",
 	[TALLY_STAT_RECV]	= "recv",
 	[TALLY_STAT_OP_ERROR]	= "op_error",
 	[TALLY_STAT_UNKNOWN]	= "unknown_outcome",

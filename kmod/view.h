@@ -18,6 +18,7 @@
 #include "arena.h"
 #include "until.h"
 
+struct counter_call;
 struct tally_lock_client;
 struct tally_region_client;
 
@@ -122,6 +123,7 @@ struct tally_view {
  * @doubt: number of the link on which an operation ended unknown, or 0
  * @forget_work: says FORGOTTEN
  * @release_work: the last reference is gone
+ * @spare: what a counter's last operation left for the next, counter.c
  * @lock: client side of a lock, lock.c
  * @region: memory keys of a region, region.c
  */
@@ -153,6 +155,7 @@ struct tally_handle {
 	u32 doubt;
 	struct work_struct forget_work;
 	struct work_struct release_work;
+	struct counter_call *spare;
 	union {
 		struct tally_lock_client *lock;
 		struct tally_region_client *region;

@@ -325,8 +325,7 @@ static int xfer_wait(struct xfer *x, struct xfer_slot *slot, bool *ours)
 	long ret;
 
 	*ours = true;
-	ret = wait_for_completion_killable_timeout(&slot->finished,
-						   xfer_time_left(x));
+	ret = tally_cq_wait(&slot->conn->cq, &slot->finished, xfer_time_left(x));
 	if (ret > 0)
 		return slot->op.status;
 	if (xfer_cancel(slot))

@@ -106,8 +106,8 @@ check "what is made is told in JSON too" is_json tally -j counter add t/j
 # shellcheck disable=SC2016 # for another shell
 check "help for all, for objects and commands" bash -c '
 	tally help > /dev/null || exit
-	for object in node peer arena counter lock region stats monitor \
-		version; do
+	for object in node peer arena counter lock region stats bench \
+		monitor version; do
 		tally $object help | grep -q Usage || exit
 	done
 	for command in add del show; do

@@ -20,6 +20,10 @@ static const struct object objects[] = {
 	{ "lock", lock_commands, NULL, NULL },
 	{ "region", region_commands, NULL, NULL },
 	{ "stats", NULL, stats_run, "[ all ] [ node NODE ]" },
+	{ "bench", NULL, bench_run,
+	  "[ nodes NAME[,NAME]... ] [ counter ARENA/NAME ] [ cpu ARENA/NAME ]\n"
+	  "                   [ lock ARENA/NAME ] [ region ARENA/NAME ] [ dev DEVICE ]\n"
+	  "                   [ figure NAME ] [ rounds N ] [ calls N ] [ lane WORD ]" },
 	{ "monitor", NULL, monitor_run, "" },
 	{ "version", NULL, version_run, "" },
 	{ NULL, NULL, NULL, NULL },

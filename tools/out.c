@@ -276,6 +276,23 @@ void out_u64(const char *key, const char *label, uint64_t value,
 }
 
 /**
+ * out_num - print a number with a fraction
+ * @key: its name in JSON
+ * @label: word before it in text
+ * @value: the number
+ */
+void out_num(const char *key, const char *label, double value)
+{
+	if (silent(key, label))
+		return;
+	if (opt.json)
+		json_key(key);
+	else
+		label_text(label);
+	printf("%.9g", value);
+}
+
+/**
  * out_hex - print an id
  * @key: its name in JSON, where it is a string
  * @label: word before it in text

@@ -28,6 +28,7 @@ void out_line(void);
 void out_str(const char *key, const char *label, const char *value);
 void out_u64(const char *key, const char *label, uint64_t value,
 	     const char *unit);
+void out_num(const char *key, const char *label, double value);
 void out_hex(const char *key, const char *label, uint64_t value);
 void out_size(const char *key, const char *label, uint64_t bytes);
 void out_ms(const char *key, const char *label, uint64_t ms);

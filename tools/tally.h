@@ -72,6 +72,7 @@ extern const struct command lock_commands[];
 extern const struct command region_commands[];
 
 int stats_run(int argc, char **argv);
+int bench_run(int argc, char **argv);
 int monitor_run(int argc, char **argv);
 int version_run(int argc, char **argv);
 int lock_run(int argc, char **argv);

@@ -1,280 +1,214 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bottom_half.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
-#include <rdma/ib_cache.h>
 #include "raw.h"
 
-#define RAW_DEPTH	4
-#define RAW_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
+#define RAW_CQES	(4 * (RAW_DEPTH + 1))
 
-/* The page has the word at its beginning, and results in its second half. */
-struct raw {
-	struct ib_device *ibdev;
-	bool polled;
-	struct ib_pd *pd;
-	struct ib_cq *cq;
-	struct ib_qp *qp;
-	struct ib_mr *mr;
-	struct page *page;
-	u64 dma;
-	struct ib_cqe cqe;
-	struct completion done;
-	enum ib_wc_status status;
-	u32 port;
-	struct ib_port_attr attr;
-	const struct ib_gid_attr *gid;	/* RoCE only */
+static const char * const wait_names[RAW_WAITS] = {
+	[RAW_SPIN]	= "spin",
+	[RAW_DIRECT]	= "direct",
+	[RAW_EVENT]	= "event",
 };
 
-static bool raw_gid_usable(const struct ib_gid_attr *gid)
+const char *raw_wait_name(enum raw_wait wait)
 {
-	const struct in6_addr *addr = (const struct in6_addr *)gid->gid.raw;
-
-	return gid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
-	       !ipv6_addr_any(addr) &&
-	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
+	return wait_names[wait];
 }
 
-static bool raw_port_usable(struct raw *raw, u32 port)
+void raw_finish(struct raw *raw, enum ib_wc_status status)
 {
-	const struct ib_gid_attr *gid;
-	int i;
+	raw->status = status;
+	if (raw->wait == RAW_EVENT)
+		complete(&raw->done);
+	else
+		WRITE_ONCE(raw->finished, true);
+}
 
-	if (!rdma_ib_or_roce(raw->ibdev, port) ||
-	    ib_query_port(raw->ibdev, port, &raw->attr) ||
-	    raw->attr.state != IB_PORT_ACTIVE)
-		return false;
-	raw->port = port;
-	if (!rdma_protocol_roce(raw->ibdev, port))
-		return true;
-	for (i = 0; i < raw->attr.gid_tbl_len; i++) {
-		gid = rdma_get_gid_attr(raw->ibdev, port, i);
-		if (IS_ERR(gid))
-			continue;
-		if (raw_gid_usable(gid)) {
-			raw->gid = gid;
-			return true;
-		}
-		rdma_put_gid_attr(gid);
+static void raw_last_completed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	raw_finish(cq->cq_context, wc->status);
+}
+
+static void raw_quiet_completed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	if (wc->status != IB_WC_SUCCESS)
+		raw_finish(cq->cq_context, wc->status);
+}
+
+static void raw_spin(struct raw *raw)
+{
+	while (!READ_ONCE(raw->finished)) {
+		ib_process_cq_direct(raw->cq, 16);
+		cond_resched();
 	}
-	return false;
 }
 
-static int raw_find_port(struct raw *raw)
+static void raw_event(struct ib_cq *cq, void *context)
 {
-	u32 port;
-
-	rdma_for_each_port(raw->ibdev, port)
-		if (raw_port_usable(raw, port))
-			return 0;
-	return -EADDRNOTAVAIL;
+	complete(&((struct raw *)context)->done);
 }
 
-static int raw_set_path(struct raw *raw, struct rdma_ah_attr *ah)
+static void raw_direct(struct raw *raw)
 {
-	u8 mac[ETH_ALEN];
+	while (!READ_ONCE(raw->finished)) {
+		wait_for_completion(&raw->done);
+		do {
+			ib_process_cq_direct(raw->cq, 16);
+		} while (ib_req_notify_cq(raw->cq, IB_CQ_NEXT_COMP |
+					  IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	}
+}
+
+int raw_wait(struct raw *raw)
+{
+	if (raw->wait == RAW_EVENT)
+		wait_for_completion(&raw->done);
+	else if (raw->wait == RAW_DIRECT)
+		raw_direct(raw);
+	else
+		raw_spin(raw);
+	return raw->status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/* What an event says stays true: the queue is to be looked at. */
+void raw_begin(struct raw *raw)
+{
+	raw->finished = false;
+	if (raw->wait == RAW_EVENT)
+		reinit_completion(&raw->done);
+}
+
+/* With bottom halves off soft RoCE that works in tasklets is faster. */
+int raw_run(struct raw *raw, const struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *bad;
 	int err;
 
-	ah->type = rdma_ah_find_type(raw->ibdev, raw->port);
-	rdma_ah_set_port_num(ah, raw->port);
-	if (!raw->gid) {
-		rdma_ah_set_dlid(ah, raw->attr.lid);
-		return 0;
-	}
-	err = rdma_read_gid_l2_fields(raw->gid, NULL, mac);
-	if (err)
-		return err;
-	rdma_ah_set_grh(ah, (union ib_gid *)&raw->gid->gid, 0,
-			raw->gid->index, 1, 0);
-	memcpy(ah->roce.dmac, mac, ETH_ALEN);
-	return 0;
+	raw_begin(raw);
+	local_bh_disable();
+	err = ib_post_send(raw->side[0].qp, wr, &bad);
+	local_bh_enable();
+	return err ? err : raw_wait(raw);
 }
 
-static int raw_connect(struct raw *raw)
+static int raw_register(void *arg, struct ib_reg_wr *wr)
 {
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.port_num = raw->port,
-		.qp_access_flags = RAW_ACCESS,
-		.path_mtu = raw->attr.active_mtu,
-		.dest_qp_num = raw->qp->qp_num,
-		.max_dest_rd_atomic = 1,
-		.max_rd_atomic = 1,
-		.min_rnr_timer = 1,
-		.timeout = 14,
-		.retry_cnt = 6,
-		.rnr_retry = 6,
-	};
-	int err;
+	struct raw *raw = arg;
 
-	err = raw_set_path(raw, &attr.ah_attr);
-	if (!err)
-		err = ib_modify_qp(raw->qp, &attr,
-				   IB_QP_STATE | IB_QP_PKEY_INDEX |
-				   IB_QP_PORT | IB_QP_ACCESS_FLAGS);
-	attr.qp_state = IB_QPS_RTR;
-	if (!err)
-		err = ib_modify_qp(raw->qp, &attr, IB_QP_STATE | IB_QP_AV |
-				   IB_QP_PATH_MTU | IB_QP_DEST_QPN |
-				   IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
-				   IB_QP_MIN_RNR_TIMER);
-	attr.qp_state = IB_QPS_RTS;
-	if (!err)
-		err = ib_modify_qp(raw->qp, &attr, IB_QP_STATE |
-				   IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
-				   IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
-				   IB_QP_MAX_QP_RD_ATOMIC);
-	return err;
+	wr->wr.wr_cqe = &raw->last;
+	wr->wr.send_flags = IB_SEND_SIGNALED;
+	return raw_run(raw, &wr->wr);
 }
 
-static int raw_make_qp(struct raw *raw)
+static struct ib_cq *raw_make_cq(struct raw *raw)
+{
+	struct ib_cq_init_attr attr = { .cqe = RAW_CQES };
+	struct ib_cq *cq;
+
+	if (raw->wait != RAW_DIRECT)
+		return ib_alloc_cq(raw->ibdev, raw, RAW_CQES, 0,
+				   raw->wait == RAW_EVENT ? IB_POLL_WORKQUEUE :
+							    IB_POLL_DIRECT);
+	cq = ib_create_cq(raw->ibdev, raw_event, NULL, raw, &attr);
+	if (!IS_ERR(cq))
+		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	return cq;
+}
+
+/* A queue that is not polled by others is not waited for. */
+static void raw_free_cq(struct raw *raw)
+{
+	if (raw->wait != RAW_DIRECT) {
+		ib_free_cq(raw->cq);
+		return;
+	}
+	/* A tasklet of soft RoCE may be about to say that something came. */
+	synchronize_rcu();
+	ib_destroy_cq(raw->cq);
+}
+
+static void raw_drain(struct raw *raw, struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (raw->wait != RAW_DIRECT)
+		ib_drain_qp(qp);
+	else
+		ib_modify_qp(qp, &attr, IB_QP_STATE);
+}
+
+static int raw_make_qps(struct raw *raw)
 {
 	struct ib_qp_init_attr attr = {
 		.cap = {
-			.max_send_wr = RAW_DEPTH,
-			.max_recv_wr = 1,
+			.max_send_wr = RAW_DEPTH + 1,
+			.max_recv_wr = RAW_DEPTH + 1,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 	};
-	struct ib_cq *cq;
+	struct ib_cq *cq = raw_make_cq(raw);
+	int i;
 
-	cq = ib_alloc_cq(raw->ibdev, raw, 2 * RAW_DEPTH, 0,
-			 raw->polled ? IB_POLL_DIRECT : IB_POLL_UNBOUND_WORKQUEUE);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	raw->cq = cq;
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
-	raw->qp = ib_create_qp(raw->pd, &attr);
-	if (!IS_ERR(raw->qp))
-		return raw_connect(raw);
-	ib_free_cq(cq);
-	raw->cq = NULL;
-	return PTR_ERR(raw->qp);
+	for (i = 0; i < 2; i++) {
+		raw->side[i].qp = ib_create_qp(raw->pd, &attr);
+		if (IS_ERR(raw->side[i].qp))
+			return PTR_ERR(raw->side[i].qp);
+	}
+	return raw_connect(raw);
 }
 
-static void raw_completed(struct ib_cq *cq, struct ib_wc *wc)
+static int raw_make_mem(struct raw *raw, bool bulk)
 {
-	struct raw *raw = cq->cq_context;
-
-	raw->status = wc->status;
-	complete(&raw->done);
-}
-
-/* Post one request and wait. With bottom halves off rxe is faster on 6.1. */
-static int raw_run(struct raw *raw, struct ib_send_wr *wr)
-{
-	const struct ib_send_wr *bad;
 	int err;
 
-	reinit_completion(&raw->done);
-	raw->cqe.done = raw_completed;
-	wr->wr_cqe = &raw->cqe;
-	wr->send_flags = IB_SEND_SIGNALED;
-	local_bh_disable();
-	err = ib_post_send(raw->qp, wr, &bad);
-	local_bh_enable();
-	if (err)
+	raw->words = mem_create(raw->ibdev, PAGE_SIZE);
+	if (IS_ERR(raw->words))
+		return PTR_ERR(raw->words);
+	err = mem_register(raw->words, raw->pd, raw_register, raw);
+	if (err || !bulk)
 		return err;
-	if (raw->polled)
-		while (!try_wait_for_completion(&raw->done)) {
-			ib_process_cq_direct(raw->cq, -1);
-			cond_resched();
-		}
-	else
-		wait_for_completion(&raw->done);
-	return raw->status == IB_WC_SUCCESS ? 0 : -EIO;
-}
-
-static int raw_register(struct raw *raw)
-{
-	struct scatterlist sg;
-	struct ib_reg_wr wr = {
-		.wr.opcode = IB_WR_REG_MR,
-		.access = RAW_ACCESS,
-	};
-
-	raw->mr = ib_alloc_mr(raw->pd, IB_MR_TYPE_MEM_REG, 1);
-	if (IS_ERR(raw->mr))
-		return PTR_ERR(raw->mr);
-	sg_init_table(&sg, 1);
-	sg_set_page(&sg, raw->page, PAGE_SIZE, 0);
-	sg_dma_address(&sg) = raw->dma;
-	sg_dma_len(&sg) = PAGE_SIZE;
-	if (ib_map_mr_sg(raw->mr, &sg, 1, NULL, PAGE_SIZE) != 1)
-		return -EINVAL;
-	ib_update_fast_reg_key(raw->mr, ib_inc_rkey(raw->mr->rkey));
-	wr.mr = raw->mr;
-	wr.key = raw->mr->rkey;
-	return raw_run(raw, &wr.wr);
-}
-
-int raw_faa(struct raw *raw)
-{
-	struct ib_sge sge = {
-		.addr = raw->dma + PAGE_SIZE / 2,
-		.length = sizeof(u64),
-		.lkey = raw->pd->local_dma_lkey,
-	};
-	struct ib_atomic_wr wr = {
-		.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD,
-		.wr.sg_list = &sge,
-		.wr.num_sge = 1,
-		.remote_addr = raw->mr->iova,
-		.rkey = raw->mr->rkey,
-		.compare_add = 1,
-	};
-
-	return raw_run(raw, &wr.wr);
+	raw->from = mem_create(raw->ibdev, RAW_BULK);
+	if (IS_ERR(raw->from))
+		return PTR_ERR(raw->from);
+	raw->to = mem_create(raw->ibdev, RAW_BULK);
+	if (IS_ERR(raw->to))
+		return PTR_ERR(raw->to);
+	return mem_register(raw->to, raw->pd, raw_register, raw);
 }
 
 void raw_destroy(struct raw *raw)
 {
-	if (!IS_ERR_OR_NULL(raw->qp)) {
-		ib_drain_qp(raw->qp);
-		ib_destroy_qp(raw->qp);
-	}
-	if (!IS_ERR_OR_NULL(raw->mr))
-		ib_dereg_mr(raw->mr);
+	int i;
+
+	if (IS_ERR_OR_NULL(raw))
+		return;
+	for (i = 0; i < 2; i++)
+		if (!IS_ERR_OR_NULL(raw->side[i].qp))
+			raw_drain(raw, raw->side[i].qp);
+	for (i = 0; i < 2; i++)
+		if (!IS_ERR_OR_NULL(raw->side[i].qp))
+			ib_destroy_qp(raw->side[i].qp);
+	mem_destroy(raw->words);
+	mem_destroy(raw->from);
+	mem_destroy(raw->to);
 	if (raw->cq)
-		ib_free_cq(raw->cq);
-	if (raw->dma)
-		ib_dma_unmap_page(raw->ibdev, raw->dma, PAGE_SIZE,
-				  DMA_BIDIRECTIONAL);
-	if (raw->page)
-		__free_page(raw->page);
-	if (raw->gid)
-		rdma_put_gid_attr(raw->gid);
+		raw_free_cq(raw);
 	ib_dealloc_pd(raw->pd);
 	kfree(raw);
 }
 
-static int raw_set_up(struct raw *raw)
-{
-	u64 dma;
-	int err;
-
-	raw->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	if (!raw->page)
-		return -ENOMEM;
-	dma = ib_dma_map_page(raw->ibdev, raw->page, 0, PAGE_SIZE,
-			      DMA_BIDIRECTIONAL);
-	if (ib_dma_mapping_error(raw->ibdev, dma))
-		return -ENOMEM;
-	raw->dma = dma;
-	err = raw_find_port(raw);
-	if (!err)
-		err = raw_make_qp(raw);
-	if (!err)
-		err = raw_register(raw);
-	return err;
-}
-
-struct raw *raw_create(struct ib_device *ibdev, bool polled)
+struct raw *raw_create(struct ib_device *ibdev, enum raw_wait wait, bool bulk)
 {
 	struct raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
 	int err;
@@ -282,7 +216,9 @@ struct raw *raw_create(struct ib_device *ibdev, bool polled)
 	if (!raw)
 		return ERR_PTR(-ENOMEM);
 	raw->ibdev = ibdev;
-	raw->polled = polled;
+	raw->wait = wait;
+	raw->last.done = raw_last_completed;
+	raw->quiet.done = raw_quiet_completed;
 	init_completion(&raw->done);
 	raw->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(raw->pd)) {
@@ -290,7 +226,11 @@ struct raw *raw_create(struct ib_device *ibdev, bool polled)
 		kfree(raw);
 		return ERR_PTR(err);
 	}
-	err = raw_set_up(raw);
+	err = raw_make_qps(raw);
+	if (!err)
+		err = raw_make_mem(raw, bulk);
+	if (!err)
+		err = raw_recv_prepare(raw);
 	if (!err)
 		return raw;
 	raw_destroy(raw);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The calls that are compared; these are the uses of tally to learn from. */
+#include <linux/ktime.h>
+#include <linux/sched/signal.h>
+#include "actor.h"
+#include "sample.h"
+
+/* Longer than anything here may take. */
+#define TIMEOUT		(10 * HZ)
+
+int actor_raw_faa(struct actor *a)
+{
+	return raw_faa(a->raw);
+}
+
+int actor_raw_cas(struct actor *a)
+{
+	return raw_cas(a->raw);
+}
+
+int actor_raw_cas_faa(struct actor *a)
+{
+	return raw_cas_faa(a->raw);
+}
+
+int actor_raw_lock(struct actor *a)
+{
+	return raw_lock(a->raw);
+}
+
+int actor_raw_write8(struct actor *a)
+{
+	return raw_write8(a->raw);
+}
+
+int actor_raw_write(struct actor *a)
+{
+	return raw_write(a->raw, a->size, a->count);
+}
+
+int actor_raw_read(struct actor *a)
+{
+	return raw_read(a->raw, a->size, a->count);
+}
+
+int actor_raw_send(struct actor *a)
+{
+	return raw_send(a->raw);
+}
+
+int actor_counter_add(struct actor *a)
+{
+	u64 old;
+
+	return tally_counter_add(a->counter, 1, &old, TIMEOUT);
+}
+
+int actor_cpu_add(struct actor *a)
+{
+	u64 old;
+
+	return tally_counter_add(a->cpu, 1, &old, TIMEOUT);
+}
+
+/* Taken and given back to its home, which costs two round trips. */
+int actor_lock_cold(struct actor *a)
+{
+	u64 token;
+	int err;
+
+	err = tally_lock_acquire_sync(a->lock, &token, TIMEOUT);
+	return err ? err : tally_lock_release_sync(a->lock);
+}
+
+static int actor_transferred(struct actor *a, ssize_t ret)
+{
+	if (ret < 0)
+		return ret;
+	return ret == a->size ? 0 : -ENOSPC;
+}
+
+int actor_region_write(struct actor *a)
+{
+	struct kvec vec = { .iov_base = a->block, .iov_len = a->size };
+	struct iov_iter iter;
+
+	iov_iter_kvec(&iter, ITER_SOURCE, &vec, 1, a->size);
+	return actor_transferred(a, tally_region_write(a->region, &iter, 0,
+						       TIMEOUT));
+}
+
+int actor_region_read(struct actor *a)
+{
+	struct kvec vec = { .iov_base = a->block, .iov_len = a->size };
+	struct iov_iter iter;
+
+	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, a->size);
+	return actor_transferred(a, tally_region_read(a->region, &iter, 0,
+						      TIMEOUT));
+}
+
+int actor_run(struct actor *a, actor_call call, u32 calls,
+	      struct samples *samples)
+{
+	u64 before = ktime_get_ns(), now;
+	u32 i;
+	int err;
+
+	for (i = 0; i < calls; i++) {
+		err = call(a);
+		if (err)
+			return err;
+		now = ktime_get_ns();
+		if (samples)
+			samples_add(samples, now - before);
+		before = now;
+	}
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}

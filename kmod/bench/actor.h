@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An actor: one thread of control with what it calls upon. */
+#ifndef TALLY_BENCH_ACTOR_H
+#define TALLY_BENCH_ACTOR_H
+
+#include <linux/tally.h>
+#include "raw.h"
+
+struct samples;
+
+/**
+ * struct actor - what one thread uses
+ * @raw: for the baseline
+ * @counter: for the subject, as the next ones; NULL what is not used
+ * @cpu: a counter of an arena in mode cpu
+ * @lock: a lock
+ * @region: a region
+ * @size: bytes of a transfer
+ * @count: transfers posted at once (baseline)
+ * @block: source and sink of the subject's transfers
+ */
+struct actor {
+	struct raw *raw;
+	struct tally_counter *counter;
+	struct tally_counter *cpu;
+	struct tally_lock *lock;
+	struct tally_region *region;
+	u32 size;
+	u32 count;
+	void *block;
+};
+
+/* One call of something. 0 or an errno. */
+typedef int (*actor_call)(struct actor *a);
+
+int actor_raw_faa(struct actor *a);
+int actor_raw_cas(struct actor *a);
+int actor_raw_cas_faa(struct actor *a);
+int actor_raw_lock(struct actor *a);
+int actor_raw_write8(struct actor *a);
+int actor_raw_write(struct actor *a);
+int actor_raw_read(struct actor *a);
+int actor_raw_send(struct actor *a);
+int actor_counter_add(struct actor *a);
+int actor_cpu_add(struct actor *a);
+int actor_lock_cold(struct actor *a);
+int actor_region_write(struct actor *a);
+int actor_region_read(struct actor *a);
+
+/* @calls calls, each one's nanoseconds added to @samples (NULL: no matter). */
+int actor_run(struct actor *a, actor_call call, u32 calls,
+	      struct samples *samples);
+
+#endif

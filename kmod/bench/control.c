@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * run:		write "FIGURE" to measure it, "count FIGURE N" to have its subject
+ *		called N times; returns when that is done
+ * result:	of the last run, "key value" pairs
+ * progress:	figure and round that is being measured
+ * figures:	names, with what they need
+ */
+#include <linux/ctype.h>
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+#include "control.h"
+#include "rounds.h"
+
+static unsigned int rounds = ROUNDS_MIN;
+module_param(rounds, uint, 0644);
+MODULE_PARM_DESC(rounds, "rounds, each with baseline and subject (9 to 99)");
+static unsigned int calls = 1600;
+module_param(calls, uint, 0644);
+MODULE_PARM_DESC(calls, "calls of each side in a round");
+
+static DEFINE_MUTEX(control_lock);	/* the stage, the result, runs */
+static struct stage control_stage;	/* under control_lock */
+static const struct stage_paths *control_paths;
+static struct dentry *control_dir;
+static char control_result[768];	/* under control_lock */
+static const char *control_figure;	/* what is measured */
+static u32 control_round;
+
+static void control_progress(u32 round)
+{
+	WRITE_ONCE(control_round, round);
+}
+
+/* Picoseconds of a call or transfer in the figure's unit, thousandths. */
+static u64 control_value(const struct figure *figure, u64 ps)
+{
+	if (!ps)
+		return 0;
+	if (figure->kind == FIGURE_BANDWIDTH)
+		return div64_u64(figure->size * 1000000000ULL, ps);
+	if (figure->kind == FIGURE_THROUGHPUT)
+		return div64_u64(NSEC_PER_SEC * 1000000ULL, ps);
+	return div_u64(ps, 1000);
+}
+
+/* Less time is more of what is not time. */
+static u64 control_ratio(const struct figure *figure, u64 ratio)
+{
+	if (figure->kind == FIGURE_LATENCY || !ratio)
+		return ratio;
+	return div64_u64(1000000000000ULL, ratio);
+}
+
+static size_t control_add(size_t at, const char *key, u64 value, u32 digits)
+{
+	u32 unit = 1, i;
+
+	if (!digits)
+		return at + scnprintf(control_result + at,
+				      sizeof(control_result) - at, " %s %llu",
+				      key, value);
+	for (i = 0; i < digits; i++)
+		unit *= 10;
+	return at + scnprintf(control_result + at, sizeof(control_result) - at,
+			      " %s %llu.%0*llu", key, value / unit, digits,
+			      value % unit);
+}
+
+static void control_tell(const struct figure *figure,
+			 const struct rounds_result *r)
+{
+	const struct rounds_side *shown = figure->subject ? &r->subject :
+							    &r->base;
+	u64 low = control_ratio(figure, r->low);
+	u64 high = control_ratio(figure, r->high);
+	int wait;
+	size_t at;
+
+	at = scnprintf(control_result, sizeof(control_result),
+		       "name %s unit %s wait %s", figure->name,
+		       figure_unit(figure), raw_wait_name(r->wait));
+	at = control_add(at, "value", control_value(figure, shown->value), 3);
+	at = control_add(at, "baseline",
+			 control_value(figure, r->base.value), 3);
+	at = control_add(at, "ratio", figure->subject ?
+			 control_ratio(figure, r->ratio) : 1000000, 6);
+	at = control_add(at, "low", min(low, high), 6);
+	at = control_add(at, "high", max(low, high), 6);
+	at = control_add(at, "p50", shown->p50, 0);
+	at = control_add(at, "p99", shown->p99, 0);
+	at = control_add(at, "p999", shown->p999, 0);
+	at = control_add(at, "rate", shown->rate, 0);
+	at = control_add(at, "base_p50", r->base.p50, 0);
+	at = control_add(at, "base_p99", r->base.p99, 0);
+	at = control_add(at, "base_p999", r->base.p999, 0);
+	at = control_add(at, "base_rate", r->base.rate, 0);
+	for (wait = 0; wait < RAW_WAITS; wait++)
+		at = control_add(at, raw_wait_name(wait),
+				 control_value(figure, r->waits[wait]), 3);
+	scnprintf(control_result + at, sizeof(control_result) - at, "\n");
+}
+
+static int control_measure(const struct figure *figure, struct actor *actors)
+{
+	struct rounds_result result = { };
+	int err;
+
+	WRITE_ONCE(control_figure, figure->name);
+	err = rounds_run(&control_stage, figure, actors,
+			 clamp(rounds, ROUNDS_MIN, ROUNDS_MAX), max(calls, 8U),
+			 control_progress, &result);
+	WRITE_ONCE(control_figure, NULL);
+	if (!err)
+		control_tell(figure, &result);
+	return err;
+}
+
+/* The subject alone, for who counts what it does. */
+static int control_count(const struct figure *figure, struct actor *actors,
+			 unsigned int count)
+{
+	actor_call call = figure->subject ?: figure->base;
+	int err;
+
+	/* What is done only once, as fetching keys, is not counted. */
+	err = count ? 0 : call(actors);
+	if (!err)
+		err = actor_run(actors, call, count, NULL);
+	if (!err)
+		scnprintf(control_result, sizeof(control_result),
+			  "name %s calls %u\n", figure->name, count);
+	return err;
+}
+
+static int control_run(const char *name, bool count, unsigned int times)
+{
+	const struct figure *figure = figure_find(name);
+	struct actor *actors;
+	int err;
+
+	if (!figure)
+		return -ENOENT;
+	if (!control_stage.ibdev)
+		return -ENODEV;
+	actors = kcalloc(TEAM_MAX, sizeof(*actors), GFP_KERNEL);
+	if (!actors)
+		return -ENOMEM;
+	err = stage_set(&control_stage, control_paths, figure, actors);
+	if (!err)
+		err = count ? control_count(figure, actors, times) :
+			      control_measure(figure, actors);
+	kfree(actors);
+	return err;
+}
+
+static ssize_t run_write(struct file *file, const char __user *data,
+			 size_t len, loff_t *pos)
+{
+	char text[64], name[64];
+	unsigned int times = 0;
+	bool count;
+	int err;
+
+	if (len >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, data, len))
+		return -EFAULT;
+	text[len] = '\0';
+	count = sscanf(text, "count %63s %u", name, &times) == 2;
+	if (!count)
+		strscpy(name, strim(text), sizeof(name));
+	if (mutex_lock_killable(&control_lock))
+		return -EINTR;
+	control_result[0] = '\0';
+	err = control_run(name, count, times);
+	mutex_unlock(&control_lock);
+	return err ? err : len;
+}
+
+static const struct file_operations run_fops = {
+	.owner	= THIS_MODULE,
+	.write	= run_write,
+};
+
+static int result_show(struct seq_file *m, void *data)
+{
+	mutex_lock(&control_lock);
+	seq_puts(m, control_result);
+	mutex_unlock(&control_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(result);
+
+static int progress_show(struct seq_file *m, void *data)
+{
+	const char *figure = READ_ONCE(control_figure);
+
+	if (figure)
+		seq_printf(m, "%s %u %u\n", figure, READ_ONCE(control_round),
+			   clamp(rounds, ROUNDS_MIN, ROUNDS_MAX));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(progress);
+
+static int figures_show(struct seq_file *m, void *data)
+{
+	static const char * const needs[] = {
+		[NEED_NOTHING]	= "",
+		[NEED_COUNTER]	= " counter",
+		[NEED_CPU]	= " cpu",
+		[NEED_LOCK]	= " lock",
+		[NEED_REGION]	= " region",
+	};
+	const struct figure *figure = NULL;
+
+	while ((figure = figure_next(figure)))
+		seq_printf(m, "%s %u%s\n", figure->name,
+			   figure->nodes ? figure->actors : 1,
+			   needs[figure->need]);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(figures);
+
+void control_add_device(struct ib_device *ibdev)
+{
+	mutex_lock(&control_lock);
+	if (!control_stage.ibdev)
+		control_stage.ibdev = ibdev;
+	mutex_unlock(&control_lock);
+}
+
+void control_remove_device(struct ib_device *ibdev)
+{
+	mutex_lock(&control_lock);
+	if (control_stage.ibdev == ibdev)
+		stage_clear(&control_stage);
+	mutex_unlock(&control_lock);
+}
+
+int control_create(const struct stage_paths *paths)
+{
+	control_paths = paths;
+	control_dir = debugfs_create_dir("tally_bench", NULL);
+	if (IS_ERR(control_dir))
+		return PTR_ERR(control_dir);
+	debugfs_create_file("run", 0200, control_dir, NULL, &run_fops);
+	debugfs_create_file("result", 0400, control_dir, NULL, &result_fops);
+	debugfs_create_file("progress", 0400, control_dir, NULL,
+			    &progress_fops);
+	debugfs_create_file("figures", 0400, control_dir, NULL,
+			    &figures_fops);
+	return 0;
+}
+
+void control_destroy(void)
+{
+	debugfs_remove(control_dir);
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include "stage.h"
+
+#define STAGE_TIMEOUT	(10 * HZ)
+/* A list of names is not longer than that. */
+#define STAGE_NAME	64
+
+u32 stage_actors(const struct figure *figure)
+{
+	return figure->actors ?: 1;
+}
+
+int stage_wait(struct stage *stage, enum raw_wait wait, struct actor *actors,
+	       u32 n)
+{
+	struct raw *raw;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		raw = stage->raw[wait][i];
+		if (!raw)
+			raw = raw_create(stage->ibdev, wait, !i);
+		if (IS_ERR(raw))
+			return PTR_ERR(raw);
+		stage->raw[wait][i] = raw;
+		actors[i].raw = raw;
+	}
+	return 0;
+}
+
+/* The @index-th name of the list, NULL with an empty list. -ENXIO: no such. */
+static int stage_node(const struct stage_paths *paths, u32 index, char *name)
+{
+	const char *at = paths->nodes, *end;
+
+	while (at && index--) {
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at)
+		return -ENXIO;
+	end = strchrnul(at, ',');
+	if (end - at >= STAGE_NAME)
+		return -EINVAL;
+	memcpy(name, at, end - at);
+	name[end - at] = '\0';
+	return 0;
+}
+
+static struct net *stage_net(void)
+{
+	return current->nsproxy->net_ns;
+}
+
+static bool stage_named(const char *path)
+{
+	return path && *path;
+}
+
+static int stage_counter(struct stage *stage, const struct stage_paths *paths,
+			 u32 index)
+{
+	char name[STAGE_NAME];
+	int err;
+
+	if (stage->counter[index])
+		return 0;
+	if (!stage_named(paths->counter))
+		return -ENXIO;
+	err = stage_node(paths, index, name);
+	if (err)
+		return err;
+	stage->counter[index] = tally_counter_get(stage_net(),
+						  *name ? name : NULL,
+						  paths->counter,
+						  STAGE_TIMEOUT);
+	return PTR_ERR_OR_ZERO(stage->counter[index]);
+}
+
+static int stage_cpu(struct stage *stage, const struct stage_paths *paths,
+		     const char *node)
+{
+	if (stage->cpu)
+		return 0;
+	if (!stage_named(paths->cpu))
+		return -ENXIO;
+	stage->cpu = tally_counter_get(stage_net(), node, paths->cpu,
+				       STAGE_TIMEOUT);
+	return PTR_ERR_OR_ZERO(stage->cpu);
+}
+
+static int stage_lock(struct stage *stage, const struct stage_paths *paths,
+		      const char *node)
+{
+	if (stage->lock)
+		return 0;
+	if (!stage_named(paths->lock))
+		return -ENXIO;
+	stage->lock = tally_lock_get(stage_net(), node, paths->lock,
+				     STAGE_TIMEOUT);
+	return PTR_ERR_OR_ZERO(stage->lock);
+}
+
+static int stage_region(struct stage *stage, const struct stage_paths *paths,
+			const char *node)
+{
+	if (stage->region)
+		return 0;
+	if (!stage_named(paths->region))
+		return -ENXIO;
+	stage->region = tally_region_get(stage_net(), node, paths->region,
+					 STAGE_TIMEOUT);
+	return PTR_ERR_OR_ZERO(stage->region);
+}
+
+/* What one failed to make must not be taken for a thing. */
+static void stage_forget_errors(struct stage *stage)
+{
+	u32 i;
+
+	for (i = 0; i < STAGE_NODES; i++)
+		if (IS_ERR(stage->counter[i]))
+			stage->counter[i] = NULL;
+	if (IS_ERR(stage->cpu))
+		stage->cpu = NULL;
+	if (IS_ERR(stage->lock))
+		stage->lock = NULL;
+	if (IS_ERR(stage->region))
+		stage->region = NULL;
+}
+
+static int stage_need(struct stage *stage, const struct stage_paths *paths,
+		      const struct figure *figure)
+{
+	u32 nodes = figure->nodes ? stage_actors(figure) : 1, i;
+	char name[STAGE_NAME];
+	int err;
+
+	err = stage_node(paths, 0, name);
+	if (err)
+		return err;
+	switch (figure->need) {
+	case NEED_NOTHING:
+		return 0;
+	case NEED_COUNTER:
+		for (i = 0; !err && i < nodes; i++)
+			err = stage_counter(stage, paths, i);
+		return err;
+	case NEED_CPU:
+		return stage_cpu(stage, paths, *name ? name : NULL);
+	case NEED_LOCK:
+		return stage_lock(stage, paths, *name ? name : NULL);
+	case NEED_REGION:
+		return stage_region(stage, paths, *name ? name : NULL);
+	}
+	return -EINVAL;
+}
+
+int stage_set(struct stage *stage, const struct stage_paths *paths,
+	      const struct figure *figure, struct actor *actors)
+{
+	u32 n = stage_actors(figure), i;
+	int err;
+
+	err = stage_need(stage, paths, figure);
+	stage_forget_errors(stage);
+	if (!err)
+		err = stage_wait(stage, RAW_EVENT, actors, n);
+	if (err)
+		return err;
+	for (i = 0; i < n; i++) {
+		actors[i].counter = stage->counter[figure->nodes ? i : 0];
+		actors[i].cpu = stage->cpu;
+		actors[i].lock = stage->lock;
+		actors[i].region = stage->region;
+		actors[i].size = figure->size;
+		actors[i].count = figure->count;
+		actors[i].block = !i ? page_address(actors[i].raw->from->page) :
+				       NULL;
+	}
+	return 0;
+}
+
+void stage_clear(struct stage *stage)
+{
+	u32 i, wait;
+
+	for (i = 0; i < STAGE_NODES; i++)
+		if (stage->counter[i])
+			tally_counter_put(stage->counter[i]);
+	if (stage->cpu)
+		tally_counter_put(stage->cpu);
+	if (stage->lock)
+		tally_lock_put(stage->lock);
+	if (stage->region)
+		tally_region_put(stage->region);
+	for (wait = 0; wait < RAW_WAITS; wait++)
+		for (i = 0; i < TEAM_MAX; i++)
+			raw_destroy(stage->raw[wait][i]);
+	memset(stage, 0, sizeof(*stage));
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The stage: everything that actors use, made when it is first needed. */
+#ifndef TALLY_BENCH_STAGE_H
+#define TALLY_BENCH_STAGE_H
+
+#include "figure.h"
+#include "team.h"
+
+struct net;
+
+/* Nodes in one kernel that can take part. */
+#define STAGE_NODES	8
+
+/**
+ * struct stage_paths - which objects to use
+ * @nodes: names of nodes, separated by commas; empty: the first
+ * @counter: "ARENA/COUNTER"; NULL or empty: figures about one are not there
+ * @cpu: the same of an arena in mode cpu
+ * @lock: the same
+ * @region: the same
+ */
+struct stage_paths {
+	const char *nodes;
+	const char *counter;
+	const char *cpu;
+	const char *lock;
+	const char *region;
+};
+
+/**
+ * struct stage - what there is
+ * @ibdev: device of the baseline
+ * @raw: for each way to wait and each actor
+ * @counter: by node
+ * @cpu: of the first node, like the rest
+ * @lock: a lock
+ * @region: a region
+ */
+struct stage {
+	struct ib_device *ibdev;
+	struct raw *raw[RAW_WAITS][TEAM_MAX];
+	struct tally_counter *counter[STAGE_NODES];
+	struct tally_counter *cpu;
+	struct tally_lock *lock;
+	struct tally_region *region;
+};
+
+/*
+ * Make what @figure needs and give it to the actors, as many as it has.
+ * -ENXIO: the objects were not named.
+ */
+int stage_set(struct stage *stage, const struct stage_paths *paths,
+	      const struct figure *figure, struct actor *actors);
+/* Give the actors baselines that wait in this way. */
+int stage_wait(struct stage *stage, enum raw_wait wait, struct actor *actors,
+	       u32 n);
+void stage_clear(struct stage *stage);
+u32 stage_actors(const struct figure *figure);
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whoever takes completions does so alone, so that they are handled in order:
+ * an operation's last one ends it, and must not overtake its first. It is not
+ * preempted meanwhile, so that the others need not wait for a slow task. Who was
+ * told of a completion has the next one told when none is left, and looks again
+ * if it came meanwhile.
+ */
+#include <linux/bottom_half.h>
+#include <linux/cpumask.h>
+#include <linux/module.h>
+#include "compat.h"
+#include "conn.h"
+#include "cq.h"
+
+#define TALLY_CQ_BATCH	8
+/* Batches after which the work item lets others run. */
+#define TALLY_CQ_BUDGET	32
+
+/* One wait of so many tries all polls. */
+#define TALLY_CQ_RETRY	64
+
+/* State: callers may come in; one is inside; he is to look at the queue. */
+#define TALLY_CQ_OPEN	BIT(0)
+#define TALLY_CQ_WAITER	BIT(1)
+#define TALLY_CQ_EVENT	BIT(2)
+
+static unsigned int polls = 200;
+module_param(polls, uint, 0644);
+MODULE_PARM_DESC(polls, "look at most so often for a completion before sleeping; 0: never");
+
+static struct workqueue_struct *tally_cq_wq;
+
+/* Return: how many, -EBUSY when somebody else does. */
+static int tally_cq_take(struct tally_cq *q)
+{
+	struct ib_wc wc[TALLY_CQ_BATCH];
+	int n = -EBUSY, i;
+
+	local_bh_disable();
+	if (!test_and_set_bit_lock(0, &q->taken)) {
+		n = ib_poll_cq(q->cq, TALLY_CQ_BATCH, wc);
+		for (i = 0; i < n; i++)
+			wc[i].wr_cqe->done(q->cq, &wc[i]);
+		clear_bit_unlock(0, &q->taken);
+	}
+	local_bh_enable();
+	return n;
+}
+
+/* Have the next completion told. True: it is there already. */
+static bool tally_cq_arm(struct tally_cq *q)
+{
+	return ib_req_notify_cq(q->cq, IB_CQ_NEXT_COMP |
+				       IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+/**
+ * tally_cq_kick - the waiter may have what he waits for
+ * @q: queue
+ *
+ * Context: any.
+ */
+void tally_cq_kick(struct tally_cq *q)
+{
+	if (wq_has_sleeper(&q->wait))
+		wake_up(&q->wait);
+}
+
+static void tally_cq_work(struct work_struct *work)
+{
+	struct tally_cq *q = container_of(work, struct tally_cq, work);
+	int budget = TALLY_CQ_BUDGET, n;
+
+	do {
+		n = tally_cq_take(q);
+	} while (n > 0 && --budget);
+	tally_cq_kick(q);
+	if (n || tally_cq_arm(q))
+		queue_work(tally_cq_wq, &q->work);
+}
+
+/* Is there a caller to tell this event to? */
+static bool tally_cq_tell(struct tally_cq *q)
+{
+	int state = atomic_read(&q->state);
+
+	do {
+		if (!(state & TALLY_CQ_WAITER))
+			return false;
+	} while (!atomic_try_cmpxchg(&q->state, &state,
+				     state | TALLY_CQ_EVENT));
+	tally_cq_kick(q);
+	return true;
+}
+
+/* The device has something; some devices hold locks of their own here. */
+static void tally_cq_event(struct ib_cq *cq, void *context)
+{
+	struct tally_conn *conn = context;
+	struct tally_cq *q = &conn->cq;
+
+	if (READ_ONCE(q->inflight) != 1 || !tally_cq_tell(q))
+		queue_work(tally_cq_wq, &q->work);
+}
+
+static bool tally_cq_has_event(struct tally_cq *q)
+{
+	return atomic_read(&q->state) & TALLY_CQ_EVENT;
+}
+
+static void tally_cq_forget(struct tally_cq *q)
+{
+	atomic_andnot(TALLY_CQ_EVENT, &q->state);
+	/* Before the queue is looked at, so that a later event stays. */
+	smp_mb__after_atomic();
+}
+
+/* An event was told to us alone, and is the last one until we ask. */
+static void tally_cq_heed(struct tally_cq *q)
+{
+	tally_cq_forget(q);
+	if (tally_cq_take(q) >= 0 && tally_cq_arm(q))
+		atomic_or(TALLY_CQ_EVENT, &q->state);
+}
+
+static bool tally_cq_enter(struct tally_cq *q)
+{
+	return atomic_cmpxchg(&q->state, TALLY_CQ_OPEN,
+			      TALLY_CQ_OPEN | TALLY_CQ_WAITER) == TALLY_CQ_OPEN;
+}
+
+/* What came and is not ours is for the work item. */
+static void tally_cq_leave(struct tally_cq *q)
+{
+	int state = atomic_read(&q->state);
+
+	do {
+		while (state & TALLY_CQ_EVENT) {
+			tally_cq_forget(q);
+			if (tally_cq_arm(q))
+				queue_work(tally_cq_wq, &q->work);
+			state = atomic_read(&q->state);
+		}
+	} while (!atomic_try_cmpxchg(&q->state, &state,
+				     state & ~TALLY_CQ_WAITER));
+	if (!(state & TALLY_CQ_OPEN))
+		wake_up(&q->wait);
+}
+
+/*
+ * Falling asleep and waking up take longer than some operations. Polls that
+ * bring nothing make the next ones fewer; now and then all are tried again.
+ * With one processor, they would only keep a soft device from working.
+ */
+static bool tally_cq_spin(struct tally_cq *q, struct completion *done,
+			  struct tally_polls *p)
+{
+	u32 most = READ_ONCE(polls), budget = min(p->budget, most), i;
+
+	if (!(p->waits++ % TALLY_CQ_RETRY))
+		budget = most;
+	if (num_online_cpus() == 1)
+		return false;
+	for (i = 0; i < budget; i++) {
+		cond_resched();
+		tally_cq_take(q);
+		if (completion_done(done)) {
+			p->budget = most;
+			return true;
+		}
+		cpu_relax();
+	}
+	p->budget = p->budget / 2 + 1;
+	return false;
+}
+
+static bool tally_cq_open(struct tally_cq *q)
+{
+	return atomic_read(&q->state) & TALLY_CQ_OPEN;
+}
+
+static long tally_cq_until(struct tally_cq *q, struct completion *done,
+			   long left)
+{
+	return wait_event_killable_timeout(q->wait,
+					   tally_cq_has_event(q) ||
+					   !tally_cq_open(q) ||
+					   completion_done(done), left);
+}
+
+/* Return: what is left of the time; then it is done or nobody may wait here. */
+static long tally_cq_sleep(struct tally_cq *q, struct completion *done,
+			   long left, bool *finished)
+{
+	while (left > 0 && tally_cq_open(q) && !*finished) {
+		if (tally_cq_has_event(q))
+			tally_cq_heed(q);
+		else
+			left = tally_cq_until(q, done, left);
+		*finished = completion_done(done);
+	}
+	return left;
+}
+
+/**
+ * tally_cq_wait - wait for an operation
+ * @q: queue its completion comes to
+ * @done: what it completes
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process; killable.
+ * Return: positive: it is done; 0: the time is over; negative: killed.
+ */
+long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
+{
+	bool finished = false;
+
+	if (timeout > 0 && tally_cq_enter(q)) {
+		finished = tally_cq_spin(q, done, &q->polls);
+		timeout = tally_cq_sleep(q, done, timeout, &finished);
+		tally_cq_leave(q);
+	}
+	if (timeout < 0 || finished)
+		return timeout;
+	return wait_for_completion_killable_timeout(done, timeout);
+}
+
+/**
+ * tally_cq_poll - wait for an operation, but do not sleep
+ * @q: queue its completion comes to
+ * @done: what it completes, or something else does
+ * @polls: what was learnt from former waits of this kind
+ *
+ * Context: process.
+ */
+void tally_cq_poll(struct tally_cq *q, struct completion *done,
+		   struct tally_polls *polls)
+{
+	if (!tally_cq_enter(q))
+		return;
+	tally_cq_spin(q, done, polls);
+	tally_cq_leave(q);
+}
+
+/**
+ * tally_cq_init - a queue that nobody can come into
+ * @q: queue
+ */
+void tally_cq_init(struct tally_cq *q)
+{
+	atomic_set(&q->state, 0);
+	init_waitqueue_head(&q->wait);
+	INIT_WORK(&q->work, tally_cq_work);
+}
+
+static int tally_cq_vector(struct ib_device *ibdev)
+{
+	static atomic_t next;
+
+	return (unsigned int)atomic_inc_return(&next) %
+	       clamp_t(u32, ibdev->num_comp_vectors, 1, num_online_cpus());
+}
+
+/**
+ * tally_cq_create - make the device's queue
+ * @q: queue, initialised
+ * @ibdev: device
+ * @conn: the conn with @q in it, which becomes its context
+ * @entries: how many completions it can hold
+ * @messages: of a control conn
+ *
+ * Context: process.
+ * Return: 0 or a negative errno.
+ */
+int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
+		    struct tally_conn *conn, int entries, bool messages)
+{
+	struct ib_cq_init_attr attr = {
+		.cqe = entries,
+		.comp_vector = tally_cq_vector(ibdev),
+	};
+	struct ib_cq *cq;
+
+	cq = messages ? ib_alloc_cq_any(ibdev, conn, entries,
+					IB_POLL_WORKQUEUE) :
+			ib_create_cq(ibdev, tally_cq_event, NULL, conn, &attr);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	q->cq = cq;
+	q->messages = messages;
+	if (messages)
+		return 0;
+	atomic_set(&q->state, TALLY_CQ_OPEN);
+	if (tally_cq_arm(q))
+		queue_work(tally_cq_wq, &q->work);
+	return 0;
+}
+
+/**
+ * tally_cq_destroy - undo tally_cq_create()
+ * @q: queue that no QP uses; one without a queue of a device stays as it is
+ *
+ * Context: process; waits for the caller who is inside.
+ */
+void tally_cq_destroy(struct tally_cq *q)
+{
+	if (!q->cq)
+		return;
+	if (q->messages) {
+		ib_free_cq(q->cq);
+		q->cq = NULL;
+		return;
+	}
+	atomic_andnot(TALLY_CQ_OPEN, &q->state);
+	wake_up_all(&q->wait);
+	wait_event(q->wait, !(atomic_read(&q->state) & TALLY_CQ_WAITER));
+	cancel_work_sync(&q->work);
+	ib_destroy_cq(q->cq);
+	q->cq = NULL;
+}
+
+/**
+ * tally_cqs_init - make what all queues share
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_cqs_init(void)
+{
+	tally_cq_wq = tally_compat_wq("tally_cq");
+	return tally_cq_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * tally_cqs_exit - undo tally_cqs_init()
+ *
+ * Every queue must be destroyed.
+ */
+void tally_cqs_exit(void)
+{
+	destroy_workqueue(tally_cq_wq);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The completion queue of a conn. Of a control conn the workqueue of the RDMA
+ * core takes the completions, as messages are handled where one may sleep. Of a
+ * lane a work item takes its completions, unless one
+ * caller waits for the only operation in flight: then the device's event wakes
+ * that caller, who takes the completion himself. That saves the way through the
+ * work item, which is long where an operation is short.
+ */
+#ifndef TALLY_CQ_H
+#define TALLY_CQ_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+struct tally_conn;
+
+/**
+ * struct tally_polls - what waits taught about polling; zero at first
+ * @budget: so many polls may come before sleeping
+ * @waits: number of waits
+ */
+struct tally_polls {
+	u32 budget;
+	u32 waits;
+};
+
+/**
+ * struct tally_cq - a completion queue, part of its conn
+ * @cq: the device's queue, whose context is the conn; NULL before and after
+ * @messages: it is a control conn's
+ * @work: takes completions
+ * @taken: bit 0: somebody takes
+ * @state: TALLY_CQ_* of cq.c; 0 of a control conn
+ * @inflight: operations posted and not completed; under the conn's lock
+ * @polls: of its callers
+ * @wait: where he waits, and later the destruction for him
+ */
+struct tally_cq {
+	struct ib_cq *cq;
+	bool messages;
+	struct work_struct work;
+	unsigned long taken;
+	atomic_t state;
+	int inflight;
+	struct tally_polls polls;
+	wait_queue_head_t wait;
+};
+
+void tally_cq_init(struct tally_cq *q);
+/* For the conn that has @q in it. Process context. */
+int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
+		    struct tally_conn *conn, int entries, bool messages);
+/* No QP uses it any more. Waits for who is inside. Process context. */
+void tally_cq_destroy(struct tally_cq *q);
+/* Something was completed otherwise than by taking it. Any context. */
+void tally_cq_kick(struct tally_cq *q);
+/*
+ * As wait_for_completion_killable_timeout(): @done is completed by an operation
+ * whose completion comes to @q.
+ */
+long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout);
+/* The beginning of that: polls a while, and returns whatever came of it. */
+void tally_cq_poll(struct tally_cq *q, struct completion *done,
+		   struct tally_polls *polls);
+
+int tally_cqs_init(void);
+void tally_cqs_exit(void);
+
+#endif

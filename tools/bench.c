@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tally bench: has the module tally_bench measure, and tells the result. Every
+ * figure is a row; the A/A row says what a ratio is worth.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "args.h"
+#include "bench.h"
+#include "out.h"
+#include "tally.h"
+
+#define BENCH_DIR	"/sys/kernel/debug/tally_bench/"
+#define BENCH_ROWS	256
+#define BENCH_KEYS	32
+/* A ratio of an A/A row that is further from 1 makes all of them void. */
+#define BENCH_AA	"aa."
+#define BENCH_SPREAD	"aa.faa.latency"
+#define BENCH_AA_MAX	0.03
+#define BENCH_COUNT	1000
+
+/**
+ * struct row - one figure
+ * @name: its name
+ * @unit: of the values
+ * @value: the subject's
+ * @base: the baseline's, itself where it has none
+ * @ratio: median of the rounds' ratios
+ */
+struct row {
+	char name[64];
+	char unit[12];
+	double value;
+	double base;
+	double ratio;
+};
+
+/* "key value" pairs as the module tells them. */
+struct pairs {
+	char text[768];
+	const char *key[BENCH_KEYS];
+	const char *value[BENCH_KEYS];
+	int count;
+};
+
+static struct row rows[BENCH_ROWS];
+static int row_count;
+static double aa_ratio = 1, spread;
+
+static struct {
+	const char *nodes, *counter, *cpu, *lock, *region, *dev;
+	const char *figure, *lane;
+	uint32_t rounds, calls;
+} bench;
+
+static void add_row(const char *name, const char *suffix, const char *unit,
+		    double value, double base, double ratio)
+{
+	struct row *row = &rows[row_count];
+
+	if (row_count == BENCH_ROWS)
+		return;
+	row_count++;
+	snprintf(row->name, sizeof(row->name), "%s%s", name, suffix);
+	snprintf(row->unit, sizeof(row->unit), "%s", unit);
+	row->value = value;
+	row->base = base;
+	row->ratio = ratio;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = errno;
+	close(fd);
+	return err;
+}
+
+static int set_parameter(const char *name, uint32_t value)
+{
+	char path[80], text[16];
+	int err;
+
+	if (!value)
+		return DONE;
+	snprintf(path, sizeof(path), "/sys/module/tally_bench/parameters/%s",
+		 name);
+	snprintf(text, sizeof(text), "%u", value);
+	err = write_file(path, text);
+	if (err)
+		say("%s: %s", path, strerror(err));
+	return err ? FAILED : DONE;
+}
+
+static int read_pairs(struct pairs *pairs)
+{
+	static const char blanks[] = " \n";
+	FILE *file = fopen(BENCH_DIR "result", "re");
+	char *word, *at;
+
+	pairs->count = 0;
+	if (!file)
+		return errno;
+	word = fgets(pairs->text, sizeof(pairs->text), file);
+	fclose(file);
+	for (; word && pairs->count < BENCH_KEYS; pairs->count++) {
+		word = strtok_r(word == pairs->text ? word : NULL, blanks, &at);
+		if (!word)
+			break;
+		pairs->key[pairs->count] = word;
+		word = strtok_r(NULL, blanks, &at);
+		pairs->value[pairs->count] = word ? word : "";
+	}
+	return 0;
+}
+
+static const char *pair(const struct pairs *pairs, const char *key)
+{
+	int i;
+
+	for (i = 0; i < pairs->count; i++)
+		if (!strcmp(pairs->key[i], key))
+			return pairs->value[i];
+	return "";
+}
+
+static double number(const struct pairs *pairs, const char *key)
+{
+	return strtod(pair(pairs, key), NULL);
+}
+
+static double per(double value, double base)
+{
+	return base > 0 ? value / base : 1;
+}
+
+/* What else is known about a call. */
+static void take_details(const char *name, const struct pairs *p)
+{
+	static const char * const times[][3] = {
+		{ "p50", "base_p50", ".p50" },
+		{ "p99", "base_p99", ".p99" },
+		{ "p999", "base_p999", ".p999" },
+	};
+	unsigned int i;
+	double value, base;
+
+	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		value = number(p, times[i][0]) / 1000;
+		base = number(p, times[i][1]) / 1000;
+		add_row(name, times[i][2], "us", value, base, per(value, base));
+	}
+	value = number(p, "rate");
+	base = number(p, "base_rate");
+	add_row(name, ".rate", "ops/s", value, base, per(value, base));
+}
+
+static void take_result(const struct pairs *p)
+{
+	const char *name = pair(p, "name"), *unit = pair(p, "unit");
+	double low = number(p, "low"), high = number(p, "high");
+
+	add_row(name, "", unit, number(p, "value"), number(p, "baseline"),
+		number(p, "ratio"));
+	if (!strcmp(unit, "us"))
+		take_details(name, p);
+	if (strncmp(name, BENCH_AA, strlen(BENCH_AA)))
+		return;
+	if (fabs(number(p, "ratio") - 1) > fabs(aa_ratio - 1))
+		aa_ratio = number(p, "ratio");
+	if (!strcmp(name, BENCH_SPREAD))
+		spread = fmax(fabs(number(p, "ratio") - 1), (high - low) / 2);
+}
+
+static int run_figure(const char *command)
+{
+	int err = write_file(BENCH_DIR "run", command);
+
+	if (err && err != ENXIO)
+		say("%s: %s", command, strerror(err));
+	return err;
+}
+
+/* Work requests, doorbells and packets of one call. */
+static int count_wire(const char *name)
+{
+	struct wire before, after;
+	char command[96], stem[64];
+	double calls = BENCH_COUNT;
+	int err;
+
+	snprintf(command, sizeof(command), "count %s 0", name);
+	err = run_figure(command);
+	if (!err && wire_read(bench.nodes, &before))
+		return FAILED;
+	snprintf(command, sizeof(command), "count %s %u", name, BENCH_COUNT);
+	if (!err)
+		err = run_figure(command);
+	if (!err && wire_read(bench.nodes, &after))
+		return FAILED;
+	if (err)
+		return err == ENXIO ? DONE : FAILED;
+	snprintf(stem, sizeof(stem), "%.*s",
+		 (int)(strrchr(name, '.') - name), name);
+	add_row(stem, ".wire", "operations", (after.posts - before.posts) / calls,
+		(after.posts - before.posts) / calls, 1);
+	add_row(stem, ".waits", "doorbells",
+		(after.doorbells - before.doorbells) / calls,
+		(after.doorbells - before.doorbells) / calls, 1);
+	/* An atomic is a packet there and one back. */
+	if (after.atomics - before.atomics == after.posts - before.posts)
+		add_row(stem, ".packets", "packets",
+			(after.packets - before.packets) / calls,
+			2 * (after.atomics - before.atomics) / calls,
+			per(after.packets - before.packets,
+			    2 * (after.atomics - before.atomics)));
+	return DONE;
+}
+
+static int measure(const char *name, int need_wire)
+{
+	struct pairs p;
+	int err;
+
+	fprintf(stderr, "%-36s", name);
+	fflush(stderr);
+	err = run_figure(name);
+	if (err == ENXIO) {
+		fprintf(stderr, "not measured: no such object was named\n");
+		return DONE;
+	}
+	if (err || read_pairs(&p))
+		return FAILED;
+	take_result(&p);
+	fprintf(stderr, "%12s %-6s ratio %s, baseline: %s of spin %s direct %s event %s\n",
+		pair(&p, "value"), pair(&p, "unit"), pair(&p, "ratio"),
+		pair(&p, "wait"), pair(&p, "spin"), pair(&p, "direct"),
+		pair(&p, "event"));
+	return need_wire ? count_wire(name) : DONE;
+}
+
+static int measure_all(void)
+{
+	FILE *file = fopen(BENCH_DIR "figures", "re");
+	char line[128], name[64], need[16];
+	int status = DONE, words;
+
+	if (!file) {
+		say(BENCH_DIR "figures: %s", strerror(errno));
+		return FAILED;
+	}
+	while (!status && fgets(line, sizeof(line), file)) {
+		words = sscanf(line, "%63s %*u %15s", name, need);
+		if (words < 1 || (bench.figure &&
+				  strncmp(name, bench.figure,
+					  strlen(bench.figure))))
+			continue;
+		status = measure(name, words == 2 && strstr(name, "latency"));
+	}
+	fclose(file);
+	return status;
+}
+
+static void show_json(void)
+{
+	const char *lane = bench.lane ? bench.lane : "host";
+	struct utsname system;
+	const struct row *row;
+
+	uname(&system);
+	out_begin_list();
+	for (row = rows; row < rows + row_count; row++) {
+		out_begin();
+		out_str("name", NULL, row->name);
+		out_num("value", NULL, row->value);
+		out_str("unit", NULL, row->unit);
+		out_num("baseline", NULL, row->base);
+		out_num("ratio", NULL, row->ratio);
+		out_num("spread", NULL, spread);
+		out_str("lane", NULL, lane);
+		out_str("kernel", NULL, system.release);
+		out_end();
+	}
+	out_end_list();
+}
+
+static void show_table(void)
+{
+	const struct row *row;
+
+	printf("%-36s %14s %-10s %14s %8s\n", "name", "value", "unit",
+	       "baseline", "ratio");
+	for (row = rows; row < rows + row_count; row++)
+		printf("%-36s %14.3f %-10s %14.3f %8.3f\n", row->name,
+		       row->value, row->unit, row->base, row->ratio);
+}
+
+static int judge(void)
+{
+	if (fabs(aa_ratio - 1) <= BENCH_AA_MAX)
+		return DONE;
+	say("an A/A row is %.3f, outside 1 +- %.2f: the machine is too busy, all ratios are void",
+	    aa_ratio, BENCH_AA_MAX);
+	return FAILED;
+}
+
+/* Return: 0, or an exit status. */
+static int run_program(char *const argv[])
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return FAILED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+}
+
+static int load(void)
+{
+	static const char *const keys[] = { "nodes", "counter", "cpu", "lock",
+				     "region", "dev" };
+	const char *const values[] = { bench.nodes, bench.counter, bench.cpu,
+				       bench.lock, bench.region, bench.dev };
+	char words[6][160], *argv[10];
+	int argc = 0, i;
+
+	argv[argc++] = "modprobe";
+	argv[argc++] = "tally_bench";
+	for (i = 0; i < 6; i++) {
+		if (!values[i])
+			continue;
+		snprintf(words[i], sizeof(words[i]), "%s=%s", keys[i],
+			 values[i]);
+		argv[argc++] = words[i];
+	}
+	argv[argc] = NULL;
+	if (!run_program(argv))
+		return DONE;
+	say("modprobe tally_bench failed");
+	return FAILED;
+}
+
+static int run_and_show(void)
+{
+	int status;
+
+	status = set_parameter("rounds", bench.rounds);
+	if (!status)
+		status = set_parameter("calls", bench.calls);
+	if (!status)
+		status = measure_all();
+	if (status)
+		return status;
+	if (opt.json)
+		show_json();
+	else
+		show_table();
+	return judge();
+}
+
+int bench_run(int argc, char **argv)
+{
+	char *unload[] = { "rmmod", "tally_bench", NULL };
+	struct arg args[] = {
+		{ .key = "nodes", .parse = arg_word, .to = &bench.nodes },
+		{ .key = "counter", .parse = arg_word, .to = &bench.counter },
+		{ .key = "cpu", .parse = arg_word, .to = &bench.cpu },
+		{ .key = "lock", .parse = arg_word, .to = &bench.lock },
+		{ .key = "region", .parse = arg_word, .to = &bench.region },
+		{ .key = "dev", .parse = arg_word, .to = &bench.dev },
+		{ .key = "figure", .parse = arg_word, .to = &bench.figure },
+		{ .key = "rounds", .parse = arg_u32, .to = &bench.rounds },
+		{ .key = "calls", .parse = arg_u32, .to = &bench.calls },
+		{ .key = "lane", .parse = arg_word, .to = &bench.lane },
+		{ .key = NULL },
+	};
+	bool loaded;
+	int status;
+
+	memset(&bench, 0, sizeof(bench));
+	row_count = 0;
+	aa_ratio = 1;
+	if (args_parse(argc, argv, args))
+		return USAGE;
+	loaded = !access(BENCH_DIR, F_OK);
+	if (!loaded && load())
+		return FAILED;
+	status = run_and_show();
+	if (!loaded && run_program(unload))
+		say("tally_bench cannot be unloaded");
+	return status;
+}
