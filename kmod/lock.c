@@ -185,6 +185,14 @@ static int lock_ask(struct tally_lock_req *req, bool try)
 	return err;
 }
 
+static long lock_wait(struct tally_lock_req *req, long timeout)
+{
+	if (req->interruptible)
+		return wait_for_completion_interruptible_timeout(&req->wake,
+								 timeout);
+	return wait_for_completion_killable_timeout(&req->wake, timeout);
+}
+
 /* A free lock is had by the time of one operation: too short to sleep. */
 static void lock_poll(struct tally_lock_req *req)
 {
@@ -211,7 +219,7 @@ static void lock_poll(struct tally_lock_req *req)
  * @try: do not wait for any user
  * @timeout: jiffies, MAX_SCHEDULE_TIMEOUT for none
  *
- * Context: process; sleeps, killable.
+ * Context: process; sleeps, killable; or, if @req says so, any signal ends it.
  * Return: 0 with @req->token; -EWOULDBLOCK (@try), -ETIMEDOUT, -EINTR,
  * -EDEADLK (@req has or awaits it), -EACCES, -EIDRM, -ESTALE, -ENOTCONN,
  * -ESHUTDOWN: not acquired.
@@ -229,8 +237,7 @@ int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
 		return err;
 	lock_poll(req);
 	try &= limit < timeout;
-	left = wait_for_completion_killable_timeout(&req->wake,
-						    try ? limit : timeout);
+	left = lock_wait(req, try ? limit : timeout);
 	if (left > 0)
 		return lock_result(req);
 	if (left)

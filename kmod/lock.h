@@ -53,6 +53,7 @@ struct tally_lock_req {
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 	bool try;
+	bool interruptible;
 	bool recalled;
 	struct completion wake;
 	void (*news)(struct tally_lock_req *req, enum tally_lock_news what);

@@ -303,6 +303,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 		info->waiters++;
 	/* One that has been told of waits no less. */
 	info->waiters += h->lh.suc ? 1 : 0;
+	info->age_ms = U64_MAX;
 	/* Of a fast tenure the home does not know when it began. */
 	if (h->lh.cur)
 		info->age_ms = div_u64(ktime_get_boottime_ns() -
