@@ -336,8 +336,7 @@ static int lock_begin_upgrade(struct tally_lock_req *req)
 
 	spin_lock_irqsave(&c->lock, flags);
 	err = lock_held_in(c, req, TALLY_LMODE_S);
-	if (!err && (c->upgrader || c->downgrade ||
-		     c->lc.st != TALLY_LC_HOLD))
+	if (!err && c->upgrader)
 		err = -EDEADLK;
 	if (!err) {
 		reinit_completion(&req->wake);

@@ -354,6 +354,12 @@ static void lock_event_want(struct tally_lock_client *c,
 	ev->direct = time_before(jiffies, c->managed_until);
 }
 
+/* A downgrade that is under way comes before an upgrade. */
+static bool lock_settled(struct tally_lock_client *c)
+{
+	return c->lc.st == TALLY_LC_HOLD || c->lc.st == TALLY_LC_DEAD;
+}
+
 /* What users did, in the order in which it matters. */
 static bool lock_next_user_event(struct tally_lock_client *c,
 				 struct tally_lc_event *ev)
@@ -364,7 +370,7 @@ static bool lock_next_user_event(struct tally_lock_client *c,
 	} else if (c->downgrade) {
 		c->downgrade = false;
 		ev->kind = TALLY_LCE_DOWNGRADE;
-	} else if (c->upgrade) {
+	} else if (c->upgrade && lock_settled(c)) {
 		c->upgrade = false;
 		ev->kind = TALLY_LCE_UPGRADE;
 	} else if (c->unlocks) {

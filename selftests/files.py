@@ -35,6 +35,8 @@ IOC_COUNTER = ioc(3, 0x01, COUNTER.size)
 IOC_LOCK = ioc(3, 0x10, LOCK.size)
 IOC_UNLOCK = ioc(0, 0x11, 0)
 IOC_LOCKSTAT = ioc(2, 0x12, LOCKSTAT.size)
+IOC_DOWNGRADE = ioc(0, 0x13, 0)
+IOC_UPGRADE = ioc(2, 0x14, 8)
 IOC_CREATE = ioc(1, 0x20, CREATE.size)
 
 
@@ -97,7 +99,13 @@ def case_flock(path, other):
     fcntl.flock(one, fcntl.LOCK_EX)
     fails(errno.EWOULDBLOCK, "second holder", fcntl.flock, two,
           fcntl.LOCK_EX | fcntl.LOCK_NB)
-    fails(errno.EOPNOTSUPP, "shared", fcntl.flock, two, fcntl.LOCK_SH)
+    fails(errno.EWOULDBLOCK, "a reader beside the holder", fcntl.flock, two,
+          fcntl.LOCK_SH | fcntl.LOCK_NB)
+    fcntl.flock(one, fcntl.LOCK_SH)
+    fcntl.flock(two, fcntl.LOCK_SH)
+    fails(errno.EWOULDBLOCK, "a writer beside a reader", fcntl.flock, one,
+          fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(two, fcntl.LOCK_UN)
     fcntl.flock(one, fcntl.LOCK_UN)
     fcntl.flock(one, fcntl.LOCK_UN)
     # Unlocking does not wait for the home, so trying now could be too early.
@@ -112,6 +120,13 @@ def lock(fd, flags=0, timeout=0):
     arg = bytearray(LOCK.pack(flags, timeout, 0, 0, 0))
     fcntl.ioctl(fd, IOC_LOCK, arg)
     return LOCK.unpack(arg)[2]
+
+
+def upgrade(fd):
+    """From shared to exclusive; the new token."""
+    arg = bytearray(8)
+    fcntl.ioctl(fd, IOC_UPGRADE, arg)
+    return struct.unpack("=Q", arg)[0]
 
 
 def stat_lock(fd):
@@ -134,7 +149,7 @@ def case_lock(path, other):
     fails(errno.ETIMEDOUT, "timed", lock, two, 0, 300)
     if not 0.2 < time.monotonic() - begin < 20:
         sys.exit("timed: not in time")
-    fails(errno.EINVAL, "unknown flag", lock, two, 2)
+    fails(errno.EINVAL, "unknown flag", lock, two, 4)
     fails(errno.EINVAL, "unlock of what is not held", fcntl.ioctl, two,
           IOC_UNLOCK)
     same(select.select([], [], [one], 0)[2], [], "poll of a holder")
@@ -142,6 +157,16 @@ def case_lock(path, other):
     later = lock(two, 0, 20000)
     if later <= token:
         sys.exit(f"token {later:#x} after {token:#x}")
+    fails(errno.EINVAL, "upgrade of what is not shared", upgrade, two)
+    fcntl.ioctl(two, IOC_DOWNGRADE)
+    fails(errno.EINVAL, "downgrade of what is shared", fcntl.ioctl, two,
+          IOC_DOWNGRADE)
+    if upgrade(two) <= later:
+        sys.exit("upgrade: the token does not grow")
+    fcntl.ioctl(two, IOC_DOWNGRADE)
+    lock(one, 2)
+    fails(errno.EDEADLK, "upgrade beside another reader", upgrade, two)
+    fcntl.ioctl(one, IOC_UNLOCK)
     fcntl.ioctl(two, IOC_UNLOCK)
 
 
