@@ -144,6 +144,7 @@ def case_lock(path, other):
     same(stat_lock(one)[:3], (1, 0, token), "state of the holder")
     same(stat_lock(two)[:3], (0, 0, 0), "state of the other")
     fails(errno.EALREADY, "twice", lock, one)
+    same(select.select([], [], [one], 0)[2], [], "poll of a holder")
     fails(errno.EWOULDBLOCK, "try", lock, two, 1)
     begin = time.monotonic()
     fails(errno.ETIMEDOUT, "timed", lock, two, 0, 300)
@@ -152,7 +153,7 @@ def case_lock(path, other):
     fails(errno.EINVAL, "unknown flag", lock, two, 4)
     fails(errno.EINVAL, "unlock of what is not held", fcntl.ioctl, two,
           IOC_UNLOCK)
-    same(select.select([], [], [one], 0)[2], [], "poll of a holder")
+    same(select.select([], [], [one], 20)[2], [one], "poll of one recalled")
     fcntl.ioctl(one, IOC_UNLOCK)
     later = lock(two, 0, 20000)
     if later <= token:
