@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The parameter faults: "new" forgets what failed, "on" has one allocation fail
+ * from then on, "off" none. The one that fails is the first whose place in the
+ * code has not failed before, the first or second time it is come by; places
+ * that allocate in a loop are so tried at its start and inside. Reading tells
+ * how many have failed since "on".
+ */
+#include <linux/module.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#define FAULT_PLACES	512
+#define FAULT_TIMES	2
+
+/**
+ * struct fault_place - a place in the code that allocates
+ * @addr: its address
+ * @seen: how often it was come by since "on"
+ * @failed: how often it failed since "new"
+ */
+struct fault_place {
+	void *addr;
+	unsigned int seen;
+	unsigned int failed;
+};
+
+static DEFINE_SPINLOCK(fault_lock);	/* all of this */
+static struct fault_place fault_places[FAULT_PLACES];
+static unsigned int fault_known;
+static unsigned int fault_count;
+static bool fault_on;
+
+static struct fault_place *fault_find(void *addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < fault_known; i++)
+		if (fault_places[i].addr == addr)
+			return &fault_places[i];
+	if (fault_known == FAULT_PLACES)
+		return NULL;
+	fault_known++;
+	fault_places[i] = (struct fault_place) { .addr = addr };
+	return &fault_places[i];
+}
+
+/* Return: the allocation that asks is to fail. */
+bool tally_fault(gfp_t gfp)
+{
+	void *addr = __builtin_return_address(0);
+	struct fault_place *place;
+	unsigned long flags;
+	bool fail = false;
+
+	if ((gfp & __GFP_NOFAIL) || !READ_ONCE(fault_on))
+		return false;
+	spin_lock_irqsave(&fault_lock, flags);
+	place = fault_find(addr);
+	if (place) {
+		place->seen++;
+		fail = !fault_count && place->seen > place->failed &&
+		       place->failed < FAULT_TIMES;
+	}
+	if (fail) {
+		place->failed++;
+		fault_count++;
+	}
+	spin_unlock_irqrestore(&fault_lock, flags);
+	if (fail)
+		pr_info("tally: an allocation fails in %pS\n", addr);
+	return fail;
+}
+
+static int fault_set(const char *text, const struct kernel_param *param)
+{
+	unsigned int i;
+	int err = 0;
+
+	spin_lock_irq(&fault_lock);
+	if (sysfs_streq(text, "new")) {
+		fault_known = 0;
+	} else if (sysfs_streq(text, "on")) {
+		fault_count = 0;
+		for (i = 0; i < fault_known; i++)
+			fault_places[i].seen = 0;
+		fault_on = true;
+	} else if (sysfs_streq(text, "off")) {
+		fault_on = false;
+	} else {
+		err = -EINVAL;
+	}
+	spin_unlock_irq(&fault_lock);
+	return err;
+}
+
+static int fault_get(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%u\n", fault_count);
+}
+
+static const struct kernel_param_ops fault_ops = {
+	.set	= fault_set,
+	.get	= fault_get,
+};
+module_param_cb(faults, &fault_ops, NULL, 0600);
+MODULE_PARM_DESC(faults, "new, on, off: see the source");
