@@ -100,7 +100,7 @@ static void tally_cq_event(struct ib_cq *cq, void *context)
 	struct tally_conn *conn = context;
 	struct tally_cq *q = &conn->cq;
 
-	if (READ_ONCE(q->inflight) != 1 || !tally_cq_tell(q))
+	if (READ_ONCE(q->flying) != 1 || !tally_cq_tell(q))
 		queue_work(tally_cq_wq, &q->work);
 }
 

@@ -35,7 +35,7 @@ struct tally_polls {
  * @work: takes completions
  * @taken: bit 0: somebody takes
  * @state: TALLY_CQ_* of cq.c; 0 of a control conn
- * @inflight: operations posted and not completed; under the conn's lock
+ * @flying: operations posted and not completed; under the conn's lock
  * @polls: of its callers
  * @wait: where he waits, and later the destruction for him
  */
@@ -45,7 +45,7 @@ struct tally_cq {
 	struct work_struct work;
 	unsigned long taken;
 	atomic_t state;
-	int inflight;
+	int flying;
 	struct tally_polls polls;
 	wait_queue_head_t wait;
 };

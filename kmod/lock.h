@@ -37,6 +37,7 @@ enum tally_lock_news {
  * @pid: who asked, for `show`; 0: kernel code
  * @comm: name of that task, or of the kernel's user
  * @try: it does not want to wait
+ * @interruptible: any signal ends its wait, not only a fatal one
  * @recalled: it has been told that another node waits
  * @wake: completed when @state leaves WAITING, or an upgrade is answered
  * @news: called with every change; a spinlock is held and it may be any

@@ -105,7 +105,7 @@ static int set_parameter(const char *name, uint32_t value)
 
 static int read_pairs(struct pairs *pairs)
 {
-	static const char blanks[] = " \n";
+	static const char blanks[] = "\n ";
 	FILE *file = fopen(BENCH_DIR "result", "re");
 	char *word, *at;
 
@@ -376,7 +376,7 @@ static int run_and_show(void)
 
 int bench_run(int argc, char **argv)
 {
-	char *unload[] = { "rmmod", "tally_bench", NULL };
+	char *const unload[] = { "rmmod", "tally_bench", NULL };
 	struct arg args[] = {
 		{ .key = "nodes", .parse = arg_word, .to = &bench.nodes },
 		{ .key = "counter", .parse = arg_word, .to = &bench.counter },

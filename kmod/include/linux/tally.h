@@ -16,8 +16,9 @@
  * node), -ENOENT (no such arena or object), -ENOTUNIQ (two homes have the
  * arena), -EINVAL (a bad path), -EPROTOTYPE (another type), -EACCES,
  * -ENOTCONN, -ESHUTDOWN, -ETIMEDOUT, -EINTR, -ENOMEM. A handle is to be put; it
- * keeps the module loaded and is a user of the node. When the object is deleted, or its home or node stops, the
- * handle stays and every call says why: -EIDRM, -ESTALE, -ESHUTDOWN.
+ * keeps the module loaded and is a user of the node. When the object is deleted,
+ * or its home or node stops, the handle stays and every call says why: -EIDRM,
+ * -ESTALE, -ESHUTDOWN.
  *
  * A lock's handle is one user: whoever wants the lock twice needs two. Putting
  * it releases the lock.
