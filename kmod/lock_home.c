@@ -386,6 +386,8 @@ void tally_lock_home_delete(struct tally_object *object)
 	tenure = max(h->lh.ng,
 		     READ_ONCE(tally_arena_word(arena, object->word)[1]));
 	mutex_unlock(&h->lock);
+	/* What waits for the end of the grace keeps the node: not any longer. */
+	home_queue(h, 0);
 	mutex_lock(&arena->lock);
 	arena->lock_tenure = max(arena->lock_tenure, tenure + HOME_TENURE_GAP);
 	mutex_unlock(&arena->lock);

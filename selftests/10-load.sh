@@ -7,7 +7,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 22
+plan 23
 
 module_path() {
 	[ -n "${MODULE-}" ] && echo "$MODULE" || echo "${TALLY_KO-}"
@@ -62,3 +62,8 @@ check "with a node it works as before" bash -c \
 	 tally counter add t/c initial 5 node a'
 check_equal "from the beginning" 5 \
 	"$(tally -j counter show t/c | json 'j[0]["value"]')"
+# A lock that waits for a long lease must not keep it.
+check "a node with a lock in its grace ends at once" eval '
+	tally node add g port 7480 lease 600000 nomount &&
+	tally arena add g node g && tally lock add g/l node g &&
+	tally node del g && wait_until 10 node_gone g'
