@@ -36,6 +36,8 @@ help:
 	@echo 'make clean      remove what was built'
 
 module:
+	@[ "$(KVER)" = "$$(uname -r)" ] || \
+		echo "building for $(KVER) (this kernel is $$(uname -r); KVER=... chooses)"
 	@$(RIG)/module -d $(KDIR) $(KVER)
 
 tools:

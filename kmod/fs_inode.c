@@ -3,6 +3,7 @@
  * Inodes: the root, arenas, objects. Owner, group and mode belong to the home
  * and are copied from there before each use.
  */
+#include <linux/jhash.h>
 #include "fs_file.h"
 
 static const struct inode_operations tally_file_inode_ops = {
@@ -173,6 +174,27 @@ int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 	return attr->ia_valid & owner ? inode_set_home(inode) : 0;
 }
 
+/*
+ * Inodes do not outlive their users, but programs compare the number of a path
+ * with that of the file they opened: the same object has the same one.
+ */
+static u64 inode_number(struct inode *inode)
+{
+	struct tally_handle *handle = tally_inode_handle(inode);
+	struct tally_view *view = handle ? handle->view :
+					   tally_inode_view(inode);
+	u32 id[3], seed;
+
+	if (!view)
+		return 1;	/* the root */
+	seed = jhash(view->home, strlen(view->home), 0);
+	id[0] = view->arena ? view->arena->id : view->remote_id;
+	id[1] = handle ? handle->id : 0;
+	id[2] = handle ? handle->generation : 0;
+	return (u64)jhash2(id, ARRAY_SIZE(id), seed) << 32 |
+	       jhash2(id, ARRAY_SIZE(id), ~seed);
+}
+
 static struct inode *inode_create(struct super_block *sb, umode_t mode,
 				  void *private)
 {
@@ -180,9 +202,9 @@ static struct inode *inode_create(struct super_block *sb, umode_t mode,
 
 	if (!inode)
 		return ERR_PTR(-ENOMEM);
-	inode->i_ino = get_next_ino();
 	inode->i_mode = mode;
 	inode->i_private = private;
+	inode->i_ino = inode_number(inode);
 	tally_inode_init_ts(inode);
 	inode_refresh(inode);
 	return inode;

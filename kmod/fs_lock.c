@@ -50,6 +50,8 @@ static int lockf_open(struct inode *inode, struct file *file)
 	init_waitqueue_head(&lf->wait);
 	tally_lock_req_init(&lf->req, lf->file.handle);
 	lf->req.lost = lockf_lost;
+	/* As flock(2) is elsewhere: alarms end the wait. */
+	lf->req.interruptible = true;
 	return 0;
 }
 
@@ -80,7 +82,7 @@ static int lockf_acquire(struct file *file, bool try, long timeout, int again)
 	err = lockf_may(file);
 	if (err)
 		return err;
-	if (try ? !mutex_trylock(&lf->busy) : mutex_lock_killable(&lf->busy))
+	if (try ? !mutex_trylock(&lf->busy) : mutex_lock_interruptible(&lf->busy))
 		return try ? -EWOULDBLOCK : -EINTR;
 	switch (lockf_state(lf)) {
 	case TALLY_LOCK_REQ_HELD:

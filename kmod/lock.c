@@ -117,13 +117,21 @@ static int lock_give_up(struct tally_lock_req *req, int why)
 	return lock_result(req);
 }
 
+static long lock_wait(struct tally_lock_req *req, long timeout)
+{
+	if (req->interruptible)
+		return wait_for_completion_interruptible_timeout(&req->wake,
+								 timeout);
+	return wait_for_completion_killable_timeout(&req->wake, timeout);
+}
+
 /**
  * tally_lock_acquire - get the lock
  * @req: request, prepared with tally_lock_req_init() or released
  * @try: do not wait for anybody
  * @timeout: jiffies, MAX_SCHEDULE_TIMEOUT for none
  *
- * Context: process; sleeps, killable.
+ * Context: process; sleeps, killable; or, if @req says so, any signal ends it.
  * Return: 0 with @req->token; -EWOULDBLOCK (@try), -ETIMEDOUT, -EINTR,
  * -EDEADLK (@req has or awaits it), -EACCES, -EIDRM, -ESTALE, -ENOTCONN,
  * -ESHUTDOWN: not acquired.
@@ -143,7 +151,7 @@ int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
 	tally_handle_leave(handle);
 	if (err)
 		return err;
-	left = wait_for_completion_killable_timeout(&req->wake, timeout);
+	left = lock_wait(req, timeout);
 	if (left > 0)
 		return lock_result(req);
 	return lock_give_up(req, left ? -EINTR : -ETIMEDOUT);

@@ -26,6 +26,7 @@ enum tally_lock_req_state {
  * @pid: who asked, for `show`
  * @comm: name of that task
  * @try: it does not want to wait
+ * @interruptible: any signal ends its wait, not only a fatal one
  * @wake: completed when @state leaves WAITING
  * @lost: called when a held lock is lost, before anybody else can get it; a
  *	spinlock is held: wake somebody up, nothing more; NULL: nobody to tell
@@ -40,6 +41,7 @@ struct tally_lock_req {
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 	bool try;
+	bool interruptible;
 	struct completion wake;
 	void (*lost)(struct tally_lock_req *req);
 };

@@ -193,6 +193,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 		info->state = info->holder_slot ? "fast" : "free";
 	for (n = h->lh.head; n; n = n->next)
 		info->waiters++;
+	info->age_ms = U64_MAX;
 	/* Of a fast tenure the home does not know when it began. */
 	if (h->lh.cur)
 		info->age_ms = div_u64(ktime_get_boottime_ns() -

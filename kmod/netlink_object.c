@@ -26,8 +26,9 @@ static int put_holder(struct sk_buff *skb, const struct tally_lock_info *info)
 	return tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER, info->holder) ?:
 	       nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_SLOT,
 			   info->holder_slot) ?:
-	       nla_put_u64_64bit(skb, TALLY_A_OBJECT_AGE, info->age_ms,
-				 TALLY_A_OBJECT_PAD);
+	       (info->age_ms != U64_MAX ?
+		nla_put_u64_64bit(skb, TALLY_A_OBJECT_AGE, info->age_ms,
+				  TALLY_A_OBJECT_PAD) : 0);
 }
 
 static int put_lock(struct sk_buff *skb, struct tally_object *object)

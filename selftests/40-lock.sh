@@ -9,7 +9,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 46
+plan 47
 
 threads=3
 times=$(scaled 5 40)
@@ -164,6 +164,10 @@ check_fails "lock run: not found" 127 'no-such-command' \
 	of b lock run nic/l -- no-such-command
 check_fails "lock run: no such lock" 121 'no object' \
 	of b lock run nic/none -- true
+hold held b nic/l
+check_fails "flock(1) with a time limit" 1 '' bounded 30 \
+	flock -w 1 "$mnt/c/nic/l" true
+let_go held
 check "flock(1) runs a command" bounded 20 flock "$mnt/b/nic/l" true
 check "flock(1): others wait meanwhile" bounded 30 flock "$mnt/b/nic/l" \
 	bash -c "! flock -n $mnt/c/nic/l true"

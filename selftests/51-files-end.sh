@@ -9,7 +9,7 @@
 . "$LIB_DIR/two-nodes.sh"
 need_tally
 need_rdma
-plan 21
+plan 22
 
 # load NAME FILE [HOW]: a process that writes and reads, in the background.
 load() {
@@ -42,6 +42,15 @@ said() {
 	grep -qE "$2" "$lib_work/$1"
 }
 
+copies() {
+	local from
+
+	for from in "$home" "$far"; do
+		cp "$from/t/r" "$lib_work/copy" &&
+			cmp "$home/t/r" "$lib_work/copy" || return
+	done
+}
+
 no_files() {
 	! tally node show users "$1" | grep -q file
 }
@@ -52,6 +61,7 @@ check "objects" make_objects
 check "processes are killed in the middle of transfers" kill_loads
 check "they leave no open file" wait_until 30 no_files far
 check "the region works as before" "$files" region "$far/t/r" "$home/t/r"
+check "cp takes a region for the file it is" copies
 check "a region that was written is deleted" rm "$home/t/r"
 check "its memory is free again" \
 	wait_until 20 tally region add t/r size 12M node home

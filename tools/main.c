@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ static void help_object(FILE *to, const struct object *object)
 	const struct command *cmd;
 
 	if (!object->commands)
-		fprintf(to, "Usage: tally %s %s\n", object->word,
-			object->usage);
+		fprintf(to, "Usage: tally %s%s%s\n", object->word,
+			object->usage[0] ? " " : "", object->usage);
 	for (cmd = object->commands; cmd && cmd->word; cmd++)
 		fprintf(to, "%s tally %s %s %s\n",
 			cmd == object->commands ? "Usage:" : "      ",
@@ -109,11 +110,18 @@ static int run_command(const struct object *object, int argc, char **argv)
 static int run_object(int argc, char **argv)
 {
 	const struct object *object = objects;
+	bool asked = false;
 	int status;
 
 	if (is_help(argc, argv)) {
 		help_all(stdout);
 		return DONE;
+	}
+	if (argc == 2 && is_help(1, argv)) {
+		/* "help lock" is "lock help". */
+		argv++;
+		argc = 1;
+		asked = true;
 	}
 	while (object->word && strcmp(object->word, argv[0]))
 		object++;
@@ -121,7 +129,7 @@ static int run_object(int argc, char **argv)
 		say("there is no object '%s'", argv[0]);
 		return usage(NULL);
 	}
-	if (is_help(argc - 1, argv + 1)) {
+	if (asked || is_help(argc - 1, argv + 1)) {
 		help_object(stdout, object);
 		return DONE;
 	}
@@ -206,9 +214,15 @@ static int run_batch(const char *file)
 
 static int parse_options(int argc, char **argv, const char **batch)
 {
+	static const struct option names[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
 	int c;
 
-	while ((c = getopt(argc, argv, "+jpfVhb:n:m:")) != -1) {
+	while ((c = getopt_long(argc, argv, "+jpfVhb:n:m:", names,
+				NULL)) != -1) {
 		switch (c) {
 		case 'j':
 			opt.json = true;

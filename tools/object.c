@@ -64,7 +64,9 @@ static void show_lock(struct nlattr **a, struct nlmsghdr *hdr)
 				tnl_str(a[TALLY_A_OBJECT_HOLDER]));
 		out_u64("holder_slot", "slot",
 			tnl_num(a[TALLY_A_OBJECT_HOLDER_SLOT]), "");
-		out_ms("age_ms", "for", tnl_num(a[TALLY_A_OBJECT_AGE]));
+		/* The home is not told when a fast tenure began. */
+		if (a[TALLY_A_OBJECT_AGE])
+			out_ms("age_ms", "for", tnl_num(a[TALLY_A_OBJECT_AGE]));
 	}
 	show_waiters(a, hdr);
 }

@@ -29,6 +29,20 @@ static void show_item(struct nlattr *item)
 	}
 }
 
+/* Was anybody? */
+static bool refused(struct nlmsghdr *hdr)
+{
+	struct nlattr *tb[TALLY_A_STAT_ITEM_MAX + 1];
+	struct nlattr *pos;
+
+	for (pos = tnl_next(hdr, NULL, TALLY_A_STAT_REFUSAL); pos;
+	     pos = tnl_next(hdr, pos, TALLY_A_STAT_REFUSAL))
+		if (!nla_parse_nested(tb, TALLY_A_STAT_ITEM_MAX, pos, NULL) &&
+		    tnl_num(tb[TALLY_A_STAT_ITEM_VALUE]))
+			return true;
+	return false;
+}
+
 static void show_stats(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	struct nlattr *pos;
@@ -40,8 +54,10 @@ static void show_stats(struct nlattr **a, struct nlmsghdr *hdr)
 	     pos = tnl_next(hdr, pos, TALLY_A_STAT_COUNTER))
 		show_item(pos);
 	out_end_object();
-	out_line();
-	out_bool(NULL, true, "refused:", "");
+	if (show_all || refused(hdr)) {
+		out_line();
+		out_bool(NULL, true, "refused:", "");
+	}
 	out_begin_object("refusals");
 	for (pos = tnl_next(hdr, NULL, TALLY_A_STAT_REFUSAL); pos;
 	     pos = tnl_next(hdr, pos, TALLY_A_STAT_REFUSAL))

@@ -79,7 +79,7 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..73"
+echo "1..76"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -131,6 +131,10 @@ if [ ! -d /sys/module/tally ]; then
 else
 	result 0 'module missing # SKIP the module is loaded'
 fi
+
+expect 0 'tally lock run' 'help before the object' help lock
+expect 0 'OBJECT := ' 'the long option of help' --help
+expect 0 'module' 'the long option of version' --version
 
 # Batches.
 printf '# one\n\nversion\n  version "x y"\nversion\n' > "$work/batch"

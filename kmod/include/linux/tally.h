@@ -10,6 +10,18 @@
  * Every operation has one of three outcomes: done (0); not done (an errno);
  * unknown (-EREMOTEIO): the link broke, or the time was over, while it was on
  * the wire. -ETIMEDOUT and -EINTR mean that nothing was sent.
+ *
+ * The get functions take the network namespace and the name of a node in it,
+ * NULL for the first one, and return a handle or ERR_PTR(): -ENODEV (no such
+ * node), -ENOENT (no such arena or object), -ENOTUNIQ (two homes have the
+ * arena), -EINVAL (a bad path), -EPROTOTYPE (another type), -EACCES,
+ * -ENOTCONN, -ESHUTDOWN, -ETIMEDOUT, -EINTR, -ENOMEM. A handle is to be put; it
+ * keeps the module loaded and is a user of the node. When the object is deleted,
+ * or its home or node stops, the handle stays and every call says why: -EIDRM,
+ * -ESTALE, -ESHUTDOWN.
+ *
+ * A lock's handle is one user: whoever wants the lock twice needs two. Putting
+ * it releases the lock.
  */
 #ifndef _LINUX_TALLY_H
 #define _LINUX_TALLY_H
