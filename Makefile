@@ -32,6 +32,7 @@ help:
 	@echo 'make unit         unit tests of the pure code, in user space'
 	@echo 'make uml          tests in a user-mode kernel with sanitizers'
 	@echo 'make machines     tests in machines, with two kernels'
+	@echo 'make model      explore the models of the protocols (make model-full: all)'
 	@echo 'make rig        tests of the machinery that runs the tests'
 	@echo 'make clean      remove what was built'
 
@@ -63,10 +64,18 @@ check:
 style builds unit uml machines rig:
 	selftests/check $@
 
+model:
+	$(RIG)/deps model
+	selftests/model/check
+
+model-full:
+	$(RIG)/deps model
+	selftests/model/check -f -j 1 -m 8500
+
 clean:
 	$(MAKE) -C tools clean
 	$(MAKE) -C selftests/unit clean
 	rm -rf build
 
 .PHONY: all help module tools install demo check style builds unit uml
-.PHONY: machines rig clean
+.PHONY: machines rig model model-full clean

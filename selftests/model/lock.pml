@@ -1,0 +1,1194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One lock, one home, NC client nodes. A word operation is two steps, execution
+ * and completion; a message takes one. Every run is finite: that nobody is
+ * stuck is asserted where nothing more can happen (process Mon).
+ *
+ * Switches (-D for spin):
+ *   L0 L1 L2   acquisitions of each client (default 1)
+ *   M0 M1 M2   modes it may ask for: 1 X, 2 S, 3 both (default 3)
+ *   STICKY     a node may keep the lock after the local unlock (cached)
+ *   DIRECT     an acquirer may skip the word and send ENQUEUE at once
+ *   HOMEMODE   arena without words (cpu mode): managed for ever
+ *   NOSLOT=m   nodes in this bit mask have no slot: they only ever ENQUEUE
+ *   CANCEL TRY UPDOWN   operations of users
+ *   ADOPT      with CANCEL: a new user takes over a cancelled request
+ *   BUDGET=n   after a recall up to n more local users are served (cohort)
+ *   ADMIN=n    the administrator breaks the lock n times
+ *   CRASH      a client loses its session and never comes back
+ *   BREAK      a client-home link breaks and is resumed within the lease
+ *   PBREAK     a client-client link breaks
+ *   LOOPBRK=n  the home's loopback breaks n times, its operation in doubt (B33)
+ *   RESTART    the home loses its memory once and starts anew, with grace
+ *   FAULTS=n   up to n of CRASH, BREAK, PBREAK together (default 1)
+ *   REJOIN     a client that lost its session attaches again
+ *   NOLINK     a holder may have no link to its announced successor
+ *   TOKENS     the token word and the order of tokens
+ *   BUG_*      brings a mistake back: see bugs.sh
+ */
+#ifndef NC
+#define NC 3
+#endif
+#ifndef L0
+#define L0 1
+#endif
+#ifndef L1
+#define L1 1
+#endif
+#ifndef L2
+#define L2 1
+#endif
+#ifndef M0
+#define M0 3
+#endif
+#ifndef M1
+#define M1 3
+#endif
+#ifndef M2
+#define M2 3
+#endif
+#ifdef STICKY
+#define KEEP 1
+#else
+#define KEEP 0
+#endif
+#ifndef CAP
+#define CAP 8
+#endif
+#ifndef NOSLOT
+#define NOSLOT 0
+#endif
+#if defined(DIRECT) || defined(HOMEMODE)
+#define DIRECTLY 1
+#else
+#define DIRECTLY 0
+#endif
+#ifdef HOMEMODE
+#define WORDS 0
+#else
+#define WORDS 1
+#endif
+#if defined(REJOIN) || defined(RESTART)
+#define EPOCHS
+#endif
+#define EPOCH 100	/* tokens after a restart begin here */
+
+#define X 1
+#define S 2
+#define NONE 7
+#define BIT(i) (1<<(i))
+#define SLOT(i) (!(NOSLOT & BIT(i)))
+
+/* client -> home */
+#define ENQ  1 /* a=mode b=try            */
+#define CAN  2
+#define REL  3 /* a=gen                   */
+#define DONE 4 /* a=gen                   */
+#define REL0 5 /* look at the word again  */
+#define DOWN 6 /* a=gen                   */
+#define UPG  7 /* a=gen                   */
+#define LOST 8 /* a=gen handed over, delivery unknown */
+#define RSY  9 /* a=pending b=held gen c=last gen     */
+/* home -> client */
+#define GRANT 11 /* a=gen                 */
+#define SUCC  12 /* a=gen b=next c=nextgen*/
+#define REVK  13 /* a=gen, 0: fast hold   */
+#define CAND  14
+#define DENY  15
+#define UPGD  16 /* a=new gen             */
+
+/* client states */
+#define IDLE 0
+#define XATT 1  /* CAS executed, completion outstanding      */
+#define SATT 2  /* FAA(+bit) executed, completion outstanding */
+#define WAIT 3  /* request at the home                       */
+#define HOLD 4
+#define CACHED 5
+#define RELF 6  /* release FAA executed, completion outstanding */
+#define DBT  7  /* word operation in doubt                   */
+#define DNF  8  /* downgrade FAA executed                    */
+#define UPF  9  /* upgrade CAS executed                      */
+#define UPW 10  /* managed upgrade asked                     */
+#define DEAD 11
+
+/* home modes */
+#define FASTM 0
+#define SETW 1
+#define SETW2 2 /* executed, completion outstanding */
+#define DRAIN 3
+#define MAN 4
+#define CLRW 5
+#define CLRW2 6
+
+/* ---- the word pair ---- */
+byte own;           /* 0, or node+1 */
+byte bits;
+#ifdef HOMEMODE
+bit W = 1;
+#else
+bit W;
+#endif
+#ifdef TOKENS
+byte tok; byte maxX; byte maxA;
+#endif
+
+/* ---- clients ---- */
+byte st[NC], left[NC], md[NC], g[NC], lg[NC];
+byte sn[NC] = NONE, sg[NC];
+byte eg[NC], en[NC] = NONE, esg[NC];    /* early SUCC/REVOKE */
+bit fast[NC], rv[NC], canc[NC], tr[NC], res[NC], resW[NC];
+byte claim[NC];     /* 0 none, 1 bit in, 2/3 removal executed (3: saw W), 4 in doubt */
+bit up[NC] = 1, val[NC] = 1;
+#ifdef BREAK
+bit hup[NC] = 1;        /* the home has processed RESYNC */
+#endif
+#if defined(BREAK) && !defined(BUG_SYNCPARK)
+/* a HANDOVER that comes between RESYNC and SYNCED is parked */
+#define SYNCED(i) (!up[i] || hup[i])
+#else
+#define SYNCED(i) true
+#endif
+#ifdef ADOPT
+bit cs[NC];         /* CANCEL was sent for this request */
+#define NOCS(i) cs[i] = 0
+#else
+#define NOCS(i) skip
+#endif
+#ifdef ADMIN
+bit fo[NC];         /* broken while an operation was in flight */
+byte adm = ADMIN; bit fb;
+#define BROKEN(i) fo[i]
+#define NOFO(i) fo[i] = 0
+#define FORCE fb
+#else
+#define BROKEN(i) false
+#define NOFO(i) skip
+#define FORCE 0
+#endif
+#ifdef BUDGET
+byte bud[NC];
+#define NOBUD(i) bud[i] = 0
+#ifdef BUG_BUDGET
+#define MORE(i) true
+#else
+#define MORE(i) (bud[i] < BUDGET)
+#endif
+#else
+#define NOBUD(i) skip
+#endif
+#ifdef LOOPBRK
+byte lb = LOOPBRK;
+#endif
+#ifdef RESTART
+bit rst = 1, grace, old[NC];
+#define GRACE grace
+#else
+#define GRACE false
+#endif
+byte dk[NC];        /* kind of operation in doubt */
+byte lh[NC], lhn[NC];
+#ifdef BUG_B11
+byte ghost[NC];
+#endif
+#if defined(CRASH) || defined(BREAK) || defined(PBREAK)
+#ifndef FAULTS
+#define FAULTS 1
+#endif
+byte flt = FAULTS;
+#else
+#define flt 0
+#endif
+
+/* ---- home ---- */
+#ifdef HOMEMODE
+byte hm = MAN;
+#else
+byte hm;
+#endif
+byte F;             /* nodes that may still hold in shared mode by their bit */
+bit frv;            /* they have been called back */
+byte rb, ro;        /* value returned by the +W */
+byte cur = NONE, hg, via = NONE;
+bit crv;
+byte suc = NONE, sgn;
+byte SH[NC]; byte shrv;
+byte ng;
+bit dead[NC];
+
+chan c2h[NC] = [CAP] of { byte, byte, byte, byte };
+chan h2c[NC] = [CAP] of { byte, byte, byte, byte };
+#ifdef EPOCHS
+chan cc[NC]  = [3] of { byte, byte, byte };     /* inbound HANDOVER: from, gen, session epoch of the receiver */
+byte ep[NC]; byte sep[NC]; byte eep[NC]; byte sgep; /* session epochs: own, of sn[], of early SUCC, of the home's suc */
+#define CCHAS(d,i) cc[d]??[eval(i),_,_]
+#define CCGET(d,i) cc[d]??eval(i),z,z2
+#define EPOK(i)    (z2 == ep[i])
+#else
+chan cc[NC]  = [3] of { byte, byte };   /* inbound HANDOVER: from, gen */
+#define CCHAS(d,i) cc[d]??[eval(i),_]
+#define CCGET(d,i) cc[d]??eval(i),z
+#define EPOK(i)    true
+#endif
+chan hq = [NC] of { byte, byte };       /* queue: node, mode */
+
+hidden byte mt, a, b, c, n, m, k, z, z2;
+hidden byte stop;
+
+#define TOHOME(i,ty,x,y,w) if :: up[i] -> c2h[i]!ty,x,y,w :: else fi
+#if defined(BREAK) && !defined(BUG_SYNC)
+/* after a break the home sends nothing before it has processed RESYNC */
+#define TOCLI(i,ty,x,y,w)  if :: hup[i] && !dead[i] -> h2c[i]!ty,x,y,w :: else fi
+#else
+#define TOCLI(i,ty,x,y,w)  if :: up[i] && !dead[i] -> h2c[i]!ty,x,y,w :: else fi
+#endif
+
+#define QSOME (len(hq) > 0)
+#define QNONE (len(hq) == 0)
+#define QHAS(i) (hq??[eval(i),_])
+
+#define INH(j) (val[j] && (st[j]==HOLD || st[j]==CACHED || st[j]==DNF || st[j]==UPF || st[j]==UPW))
+#define ISX(j) (INH(j) && md[j]==X)
+
+inline mutex()
+{
+	assert(!(ISX(0) && (INH(1) || INH(2))));
+	assert(!(ISX(1) && (INH(0) || INH(2))));
+	assert(!(ISX(2) && (INH(0) || INH(1))));
+}
+
+inline newtoken(i, v)
+{
+#ifdef TOKENS
+	if
+	:: md[i] == X -> assert(v > maxA); maxX = v; maxA = v
+	:: else -> assert(v > maxX); if :: v > maxA -> maxA = v :: else fi
+	fi
+#else
+	skip
+#endif
+}
+
+/* ===================== client ===================== */
+
+inline forget(i)
+{
+	g[i] = 0; sn[i] = NONE; sg[i] = 0; rv[i] = 0; fast[i] = 0; md[i] = 0;
+	NOFO(i); NOBUD(i)
+}
+inline noearly(i) { eg[i] = 0; en[i] = NONE; esg[i] = 0 }
+
+inline faa_token(i)     /* executed with the completion of the chained pair */
+{
+#ifdef TOKENS
+	tok++;
+#endif
+	skip
+}
+
+inline release(i)
+{
+	if
+	:: fast[i] && up[i] && md[i] == X ->
+		assert(own == i+1);
+		own = 0; resW[i] = W; st[i] = RELF
+	:: fast[i] && up[i] && md[i] == S ->
+		assert(bits & BIT(i));
+		bits = bits & ~BIT(i); resW[i] = W; st[i] = RELF
+	:: fast[i] && !up[i] -> st[i] = DBT; dk[i] = RELF;
+#ifdef BUG_B11
+		ghost[i] = (md[i] == X -> 3 : 4)
+#endif
+	:: !fast[i] && sn[i] != NONE && md[i] == X ->
+#ifdef EPOCHS
+		cc[sn[i]]!i,sg[i],sep[i];
+#else
+		cc[sn[i]]!i,sg[i];
+#endif
+#ifdef PBREAK
+		lh[i] = sg[i]; lhn[i] = sn[i];
+#endif
+		TOHOME(i, DONE, g[i], 0, 0);
+		st[i] = IDLE; forget(i)
+	:: else ->
+		TOHOME(i, REL, g[i], 0, 0);
+		st[i] = IDLE; forget(i)
+	fi;
+#ifdef BUG_B4
+	if :: st[i] == RELF && bits != 0 -> resW[i] = 0 :: else fi;
+#endif
+	skip
+}
+
+inline accept(i, gen)   /* GRANT or HANDOVER */
+{
+	if
+#ifdef BUG_B16
+	:: st[i] == WAIT && canc[i] -> canc[i] = 0; st[i] = IDLE; md[i] = 0; left[i]--
+#endif
+#ifdef BUG_GRANTDUP
+	:: st[i] == WAIT ->
+#else
+	:: st[i] == WAIT && gen > lg[i] ->
+#endif
+		lg[i] = gen; g[i] = gen; fast[i] = 0;
+		if
+		:: eg[i] == gen && en[i] != NONE && md[i] == X -> sn[i] = en[i]; sg[i] = esg[i];
+#ifdef EPOCHS
+			sep[i] = eep[i]
+#endif
+		:: eg[i] == gen && en[i] == NONE -> rv[i] = 1;
+#ifdef ADMIN
+			fo[i] = esg[i]
+#endif
+		:: else
+		fi;
+		noearly(i);
+		if
+		:: canc[i] -> st[i] = CACHED; left[i]--
+		:: else -> st[i] = HOLD
+		fi;
+		canc[i] = 0; tr[i] = 0; NOCS(i);
+		mutex();
+		newtoken(i, gen)
+	:: else         /* duplicate or stale */
+	fi
+}
+
+inline crecv(i)
+{
+	if
+	:: mt == GRANT -> accept(i, a)
+	:: mt == SUCC ->
+		if
+#ifdef BUG_B14
+		:: (st[i]==HOLD || st[i]==CACHED) && !fast[i] -> sn[i] = b; sg[i] = c
+#endif
+		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a ->
+			if
+			:: md[i] == X -> sn[i] = b & 7; sg[i] = c;
+#ifdef EPOCHS
+				sep[i] = b/8
+#endif
+			:: else -> rv[i] = 1    /* downgraded meanwhile */
+			fi
+#ifndef BUG_EARLYSUCC
+		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = b & 7; esg[i] = c;
+#ifdef EPOCHS
+			eep[i] = b/8
+#endif
+#endif
+		:: else
+		fi
+	:: mt == REVK && a == 0 ->
+		if
+		:: (st[i]==HOLD || st[i]==CACHED) && fast[i] -> rv[i] = 1;
+#ifdef ADMIN
+			fo[i] = fo[i] | b
+#endif
+#ifndef BUG_REVINFLIGHT
+		:: st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF) -> rv[i] = 1;
+#ifdef ADMIN
+			fo[i] = fo[i] | b
+#endif
+#endif
+		:: else
+		fi
+	:: mt == REVK && a != 0 ->
+		if
+		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a -> rv[i] = 1;
+#ifdef ADMIN
+			fo[i] = fo[i] | b
+#endif
+		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = NONE; esg[i] = b
+		:: else
+		fi
+	:: mt == CAND ->
+#ifdef ADOPT
+		assert(st[i] == WAIT && cs[i]);
+#ifdef BUG_ADOPT	/* the adopted request is believed to live on */
+		if
+		:: canc[i] -> st[i] = IDLE; md[i] = 0; left[i]--; noearly(i)
+		:: else
+		fi;
+#else
+		st[i] = IDLE; md[i] = 0; noearly(i);
+		if :: canc[i] -> left[i]-- :: else fi;
+#endif
+		canc[i] = 0; cs[i] = 0
+#else
+		assert(st[i] == WAIT && canc[i]);
+		st[i] = IDLE; canc[i] = 0; md[i] = 0; left[i]--; noearly(i)
+#endif
+	:: mt == DENY ->
+		if
+		:: st[i] == UPW -> st[i] = HOLD
+		:: else ->
+			assert(st[i] == WAIT && tr[i]);
+			st[i] = IDLE; canc[i] = 0; tr[i] = 0; md[i] = 0; left[i]--; noearly(i)
+		fi
+	:: mt == UPGD ->
+		assert(st[i] == UPW);
+		st[i] = HOLD; md[i] = X; g[i] = a; lg[i] = a; rv[i] = 0;
+		mutex(); newtoken(i, a)
+	fi
+}
+
+inline enqueue(i)
+{
+	TOHOME(i, ENQ, md[i], tr[i], 0);
+	st[i] = WAIT; rv[i] = 0; NOFO(i)
+}
+
+proctype Client(byte i; byte modes)
+{
+end:	do
+	/* ---- start an acquisition ---- */
+#ifndef HOMEMODE
+	:: d_step { st[i]==IDLE && left[i]>0 && SLOT(i) && claim[i]==0 && up[i] && (modes & X) ->
+		md[i] = X;
+		if
+		:: own==0 && bits==0 && !W -> own = i+1; res[i] = 1
+		:: else -> res[i] = 0
+		fi;
+		resW[i] = W; st[i] = XATT }
+	:: d_step { st[i]==IDLE && left[i]>0 && SLOT(i) && claim[i]==0 && up[i] && (modes & S) ->
+		md[i] = S;
+		assert(!(bits & BIT(i)));
+		res[i] = (own==0 && !W); resW[i] = W;
+		bits = bits | BIT(i); st[i] = SATT }
+#ifdef TRY
+	:: d_step { st[i]==IDLE && left[i]>0 && SLOT(i) && claim[i]==0 && up[i] && (modes & X) ->
+		md[i] = X; tr[i] = 1;
+		if
+		:: own==0 && bits==0 && !W -> own = i+1; res[i] = 1
+		:: else -> res[i] = 0
+		fi;
+		resW[i] = W; st[i] = XATT }
+	:: d_step { st[i]==IDLE && left[i]>0 && SLOT(i) && claim[i]==0 && up[i] && (modes & S) ->
+		md[i] = S; tr[i] = 1;
+		assert(!(bits & BIT(i)));
+		res[i] = (own==0 && !W); resW[i] = W;
+		bits = bits | BIT(i); st[i] = SATT }
+#endif
+#ifdef BREAK
+	/* posted while the link is down: not executed, in doubt */
+	:: d_step { st[i]==IDLE && left[i]>0 && SLOT(i) && claim[i]==0 && !up[i] && val[i] && (modes & X) ->
+#ifdef BUG_B11
+		ghost[i] = 1;
+#endif
+		md[i] = X; st[i] = DBT; dk[i] = XATT }
+	:: d_step { st[i]==IDLE && left[i]>0 && SLOT(i) && claim[i]==0 && !up[i] && val[i] && (modes & S) ->
+#ifdef BUG_B11
+		ghost[i] = 2;
+#endif
+		md[i] = S; st[i] = DBT; dk[i] = SATT }
+#endif
+#endif
+#if DIRECTLY || NOSLOT
+	:: d_step { st[i]==IDLE && left[i]>0 && (DIRECTLY || !SLOT(i)) && (modes & X) -> md[i] = X; enqueue(i) }
+	:: d_step { st[i]==IDLE && left[i]>0 && (DIRECTLY || !SLOT(i)) && (modes & S) -> md[i] = S; enqueue(i) }
+#ifdef TRY
+	:: d_step { st[i]==IDLE && left[i]>0 && (DIRECTLY || !SLOT(i)) && (modes & X) -> md[i] = X; tr[i] = 1; enqueue(i) }
+	:: d_step { st[i]==IDLE && left[i]>0 && (DIRECTLY || !SLOT(i)) && (modes & S) -> md[i] = S; tr[i] = 1; enqueue(i) }
+#endif
+#endif
+	/* ---- completions ---- */
+	:: d_step { st[i]==XATT && up[i] ->
+		faa_token(i);
+		if
+		:: res[i] -> st[i] = HOLD; fast[i] = 1; tr[i] = 0; res[i] = 0; resW[i] = 0; mutex();
+#ifdef TOKENS
+			newtoken(i, tok)
+#endif
+		:: !res[i] && tr[i] && !resW[i] -> st[i] = IDLE; tr[i] = 0; rv[i] = 0; md[i] = 0; left[i]--
+		:: else -> resW[i] = 0; enqueue(i)
+		fi }
+	:: d_step { st[i]==SATT && up[i] ->
+		faa_token(i);
+		if
+		:: res[i] -> st[i] = HOLD; fast[i] = 1; tr[i] = 0; res[i] = 0; resW[i] = 0; mutex();
+#ifdef TOKENS
+			newtoken(i, tok)
+#endif
+		:: !res[i] && tr[i] && !resW[i] -> claim[i] = 1; st[i] = IDLE; tr[i] = 0; rv[i] = 0; md[i] = 0; left[i]--
+		:: else -> resW[i] = 0; claim[i] = 1; enqueue(i)
+		fi }
+	:: d_step { st[i]==RELF && up[i] ->
+		if :: resW[i] -> c2h[i]!REL0,0,0,0 :: else fi;
+		resW[i] = 0; st[i] = IDLE; forget(i) }
+	/* claim removal: any time after the failed attempt, before the next word operation */
+#ifdef BUG_B4   /* claim kept while waiting, and only the last bit out reports */
+	:: d_step { claim[i]==1 && up[i] && st[i] != WAIT ->
+#else
+	:: d_step { claim[i]==1 && up[i] ->
+#endif
+		assert(bits & BIT(i));
+		bits = bits & ~BIT(i); claim[i] = 2 + W
+#ifdef BUG_B4
+		; if :: bits != 0 -> claim[i] = 2 :: else fi
+#endif
+		}
+	:: d_step { (claim[i]==2 || claim[i]==3) && up[i] ->
+		if :: claim[i]==3 -> c2h[i]!REL0,0,0,0 :: else fi;
+		claim[i] = 0 }
+	/* ---- use ---- */
+	:: d_step { st[i]==HOLD && KEEP && !rv[i] && sn[i]==NONE -> left[i]--; st[i] = CACHED }
+#ifdef BUG_B2   /* release by CAS(me -> 0), retried until it succeeds */
+	:: d_step { st[i]==HOLD && !(fast[i] && md[i]==X && (bits != 0 || W)) -> left[i]--; release(i) }
+#else
+	:: d_step { st[i]==HOLD -> left[i]--; release(i) }
+#endif
+	:: d_step { st[i]==CACHED && left[i]>0 && !rv[i] && sn[i]==NONE && (md[i]==X || (modes & S)) -> st[i] = HOLD }
+	:: d_step { st[i]==CACHED && (rv[i] || sn[i]!=NONE || !KEEP || (left[i]>0 && md[i]==S && (modes & X))) -> release(i) }
+#ifdef ADMIN     /* the users are told that it is lost, and it is given back at once */
+	:: d_step { (st[i]==HOLD || st[i]==CACHED) && fo[i] ->
+		if :: st[i]==HOLD -> left[i]-- :: else fi;
+		if
+		:: fast[i] -> release(i)
+		:: else -> TOHOME(i, REL, g[i], 0, 0); st[i] = IDLE; forget(i)
+		fi; NOFO(i) }
+#endif
+#ifdef BUDGET
+	:: d_step { st[i]==HOLD && md[i]==X && (rv[i] || sn[i]!=NONE) && left[i] > 1 && !BROKEN(i) && MORE(i) ->
+		left[i]--; bud[i]++; assert(bud[i] <= BUDGET) }
+#endif
+#ifdef NOLINK    /* no link to the announced node: REL, the home grants */
+	:: d_step { (st[i]==HOLD || st[i]==CACHED) && !fast[i] && md[i]==X && sn[i]!=NONE -> sn[i] = NONE; sg[i] = 0; rv[i] = 1 }
+#endif
+#ifdef CANCEL
+#ifdef ADOPT
+	:: d_step { st[i]==WAIT && !canc[i] && !tr[i] -> canc[i] = 1;
+		if :: !cs[i] -> cs[i] = 1; TOHOME(i, CAN, 0, 0, 0) :: else fi }
+	:: d_step { st[i]==WAIT && canc[i] && left[i] > 1 -> canc[i] = 0; left[i]-- }
+#else
+	:: d_step { st[i]==WAIT && !canc[i] && !tr[i] -> canc[i] = 1; TOHOME(i, CAN, 0, 0, 0) }
+#endif
+#endif
+#ifdef UPDOWN
+	:: d_step { st[i]==HOLD && fast[i] && md[i]==X && up[i] ->
+		assert(own == i+1 && !(bits & BIT(i)));
+		own = 0; bits = bits | BIT(i); resW[i] = W; md[i] = S; st[i] = DNF }
+	:: d_step { st[i]==DNF && up[i] ->
+		if :: resW[i] -> c2h[i]!REL0,0,0,0 :: else fi;
+		resW[i] = 0; st[i] = HOLD }
+	:: d_step { st[i]==HOLD && !fast[i] && md[i]==X ->
+		md[i] = S; TOHOME(i, DOWN, g[i], 0, 0);
+		if :: sn[i] != NONE -> sn[i] = NONE; sg[i] = 0; rv[i] = 1 :: else fi }
+	:: d_step { st[i]==HOLD && fast[i] && md[i]==S && up[i] && (modes & X) && left[i] > 1 ->
+		left[i]--;
+		if
+		:: own==0 && bits==BIT(i) && !W -> own = i+1; bits = 0; res[i] = 1; md[i] = X
+		:: else -> res[i] = 0
+		fi; st[i] = UPF; mutex() }
+	:: d_step { st[i]==UPF && up[i] ->
+		faa_token(i);
+		st[i] = HOLD; 
+#ifdef TOKENS
+		if :: res[i] -> newtoken(i, tok) :: else fi;
+#endif
+		res[i] = 0 }
+	:: d_step { st[i]==HOLD && !fast[i] && md[i]==S && up[i] && (modes & X) && left[i] > 1 ->
+		left[i]--; st[i] = UPW; c2h[i]!UPG,g[i],0,0 }
+#endif
+	/* ---- messages ---- */
+	:: d_step { h2c[i]?mt,a,b,c -> crecv(i) }
+	:: d_step { CCHAS(i,(i+1)%NC) && val[i] && SYNCED(i) -> CCGET(i,(i+1)%NC);
+		if :: EPOK(i) -> accept(i, z) :: else fi; z = 0; z2 = 0 }
+	:: d_step { CCHAS(i,(i+2)%NC) && val[i] && SYNCED(i) -> CCGET(i,(i+2)%NC);
+		if :: EPOK(i) -> accept(i, z) :: else fi; z = 0; z2 = 0 }
+	/* ---- faults ---- */
+#if defined(CRASH) || defined(BREAK)
+	:: d_step { flt > 0 && up[i] ->
+		flt--; up[i] = 0;
+#ifdef BREAK
+		hup[i] = 0;
+#endif
+		do :: nempty(c2h[i]) -> c2h[i]?mt,a,b,c :: empty(c2h[i]) -> break od;
+		do :: nempty(h2c[i]) -> h2c[i]?mt,a,b,c :: empty(h2c[i]) -> break od;
+		res[i] = 0; resW[i] = 0;
+		if
+		:: st[i]==XATT || st[i]==SATT || st[i]==RELF || st[i]==DNF || st[i]==UPF -> dk[i] = st[i]; st[i] = DBT
+		:: else
+		fi;
+		if :: claim[i]==2 || claim[i]==3 -> claim[i] = 4 :: else fi }
+#endif
+#ifdef BREAK
+	/* resume: the home has destroyed the old responder QP; resync is the first message */
+	:: d_step { !up[i] && val[i] ->
+		up[i] = 1;
+		a = (st[i]==WAIT -> md[i] + 4*canc[i] + 8*tr[i] : 0);
+		b = (((st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i]) -> g[i] : 0);
+		if :: b != 0 && md[i] == S -> a = a + 16 :: else fi;
+		if :: st[i] == UPW -> a = a + 32 :: else fi;
+#ifdef ADOPT
+		cs[i] = canc[i];
+#endif
+		c2h[i]!RSY,a,b,lg[i] }
+	/* in-doubt operations: READ the word */
+	:: d_step { st[i]==DBT && up[i] ->
+		if
+		:: dk[i]==XATT && own==i+1 -> faa_token(i); st[i] = HOLD; fast[i] = 1; mutex();
+#ifdef TOKENS
+			newtoken(i, tok)
+#endif
+		:: dk[i]==XATT && own!=i+1 -> st[i] = IDLE; rv[i] = 0; md[i] = 0; tr[i] = 0
+		:: dk[i]==SATT && (bits & BIT(i)) && own==0 && !W -> faa_token(i); st[i] = HOLD; fast[i] = 1; mutex();
+#ifdef TOKENS
+			newtoken(i, tok)
+#endif
+		:: dk[i]==SATT && (bits & BIT(i)) && (own!=0 || W) -> claim[i] = 1; enqueue(i)
+		:: dk[i]==SATT && !(bits & BIT(i)) -> st[i] = IDLE; rv[i] = 0; md[i] = 0; tr[i] = 0
+		:: dk[i]==RELF && ((md[i]==X && own==i+1) || (md[i]==S && (bits & BIT(i)))) -> release(i)
+		:: dk[i]==RELF && !((md[i]==X && own==i+1) || (md[i]==S && (bits & BIT(i)))) ->
+			if :: W -> c2h[i]!REL0,0,0,0 :: else fi;
+			st[i] = IDLE; forget(i)
+		:: dk[i]==DNF -> assert(bits & BIT(i)); st[i] = HOLD; if :: W -> c2h[i]!REL0,0,0,0 :: else fi
+		:: dk[i]==UPF -> st[i] = HOLD; faa_token(i);
+			if
+			:: own==i+1 -> assert(md[i]==X);
+#ifdef TOKENS
+				newtoken(i, tok)
+#endif
+			:: else -> assert(md[i]==S && (bits & BIT(i)))
+			fi
+		fi;
+		dk[i] = 0 }
+	:: d_step { claim[i]==4 && up[i] ->
+		if
+		:: bits & BIT(i) -> claim[i] = 1
+		:: else -> claim[i] = 0; if :: W -> c2h[i]!REL0,0,0,0 :: else fi
+		fi }
+#ifdef BUG_B11
+	:: d_step { ghost[i] == 1 && up[i] -> ghost[i] = 0;
+		if :: own==0 && bits==0 && !W -> own = i+1 :: else fi }
+	:: d_step { ghost[i] == 2 && up[i] -> ghost[i] = 0; assert(!(bits & BIT(i))); bits = bits | BIT(i) }
+	:: d_step { ghost[i] == 3 && up[i] -> ghost[i] = 0; assert(own==i+1); own = 0 }
+	:: d_step { ghost[i] == 4 && up[i] -> ghost[i] = 0; assert(bits & BIT(i)); bits = bits & ~BIT(i) }
+#endif
+#endif
+#ifdef CRASH
+	/* lease over at the client (or it crashed); its HANDOVERs in flight arrive ... */
+	:: d_step { !up[i] && val[i] ->
+		val[i] = 0; st[i] = DEAD; left[i] = 0; claim[i] = 0; forget(i); noearly(i); canc[i] = 0; tr[i] = 0; dk[i] = 0; NOCS(i) }
+	/* ... or are lost */
+	:: d_step { !up[i] && val[i] && (CCHAS((i+1)%NC,i) || CCHAS((i+2)%NC,i)) ->
+		val[i] = 0; st[i] = DEAD; left[i] = 0; claim[i] = 0; forget(i); noearly(i); canc[i] = 0; tr[i] = 0; dk[i] = 0; NOCS(i);
+		do :: CCHAS((i+1)%NC,i) -> CCGET((i+1)%NC,i) :: !CCHAS((i+1)%NC,i) -> break od;
+		do :: CCHAS((i+2)%NC,i) -> CCGET((i+2)%NC,i) :: !CCHAS((i+2)%NC,i) -> break od; z = 0; z2 = 0 }
+#endif
+#ifdef REJOIN
+	/* the node attaches again: new session, new epoch */
+	:: d_step { !val[i] && dead[i] ->
+		val[i] = 1; up[i] = 1; dead[i] = 0; st[i] = IDLE; left[i] = 1;
+#ifdef BREAK
+		hup[i] = 1;
+#endif
+#ifndef BUG_B13
+		ep[i]++
+#endif
+		}
+#endif
+#ifdef RESTART
+	/* its lease is over, or the new home told it: everything of the old one is lost */
+	:: d_step { old[i] ->
+		old[i] = 0;
+		if
+		:: left[i] > 0 && st[i]!=IDLE && st[i]!=CACHED && st[i]!=RELF && !(st[i]==DBT && dk[i]==RELF) -> left[i]--
+		:: else
+		fi;
+		st[i] = IDLE; claim[i] = 0; forget(i); noearly(i); canc[i] = 0; tr[i] = 0; dk[i] = 0; NOCS(i);
+		res[i] = 0; resW[i] = 0; lg[i] = 0; up[i] = 1; ep[i]++;
+#ifdef BREAK
+		hup[i] = 1
+#endif
+		}
+#endif
+#ifdef PBREAK
+	/* link between i and its last HANDOVER target breaks; delivered or not, i reports LOST */
+	:: d_step { flt > 0 && lh[i] != 0 && CCHAS(lhn[i],i) ->
+		flt--;
+		do :: CCHAS(lhn[i],i) -> CCGET(lhn[i],i) :: !CCHAS(lhn[i],i) -> break od; z = 0; z2 = 0;
+#ifndef BUG_LOST
+		TOHOME(i, LOST, lh[i], 0, 0);
+#endif
+		lh[i] = 0; lhn[i] = 0 }
+	:: d_step { flt > 0 && lh[i] != 0 && !CCHAS(lhn[i],i) ->
+		flt--; TOHOME(i, LOST, lh[i], 0, 0); lh[i] = 0; lhn[i] = 0 }
+#endif
+	od
+}
+
+/* ===================== home ===================== */
+
+inline grant(i)
+{
+	TOCLI(i, GRANT, hg, 0, 0)
+}
+inline curclear() { cur = NONE; hg = 0; via = NONE; crv = 0 }
+inline promote(v)       /* the announced successor becomes the holder */
+{
+	cur = suc; hg = sgn; via = v; crv = 0; suc = NONE; sgn = 0;
+	if
+	:: cur != NONE && dead[cur] -> curclear()
+#ifdef EPOCHS
+	:: cur != NONE && !dead[cur] && sgep != ep[cur] -> curclear()
+#endif
+	:: else
+	fi
+}
+
+/* gens and fast tokens are one increasing sequence: before the home assigns a generation that must
+   exceed the tokens of fast holders that are gone, it raises its counter to the token word.
+   BUG_TOKF: only where it saw the last fast reader's bit go (F also shrinks by ENQUEUE) */
+inline raise_ng()
+{
+#if defined(TOKENS) && !defined(BUG_TOKEARLY)
+	if :: tok > ng -> ng = tok :: else fi;
+#endif
+	skip
+}
+
+inline pump()
+{
+	if
+	:: hm == DRAIN && own == 0 -> hm = MAN; raise_ng()
+	:: else
+	fi;
+	if
+#ifdef BUG_DRAINBITS
+	:: hm == MAN && F != 0 -> F = 0
+#else
+	:: hm == MAN && F != 0 && (bits & F) == 0 -> F = 0
+#endif
+	:: else
+	fi;
+	stop = (hm != MAN && hm != DRAIN) || GRACE;
+	do
+#ifndef HOMEMODE
+	:: !stop && cur == NONE && !(SH[0] || SH[1] || SH[2]) && QNONE ->
+		hm = CLRW; F = 0; frv = 0; stop = 1
+#else
+	:: !stop && cur == NONE && !(SH[0] || SH[1] || SH[2]) && QNONE -> stop = 1
+#endif
+	:: !stop && cur == NONE && hm == DRAIN && QSOME -> stop = 1
+	:: !stop && cur != NONE ->
+		if
+		:: suc == NONE && QSOME ->
+			hq?<n,m>;
+			if
+			:: m == X -> hq?n,m; ng++; suc = n; sgn = ng;
+#ifdef EPOCHS
+				sgep = ep[n]; n = n + 8*ep[n];
+#endif
+				TOCLI(cur, SUCC, hg, n, ng)
+			:: m == S && !crv -> crv = 1; TOCLI(cur, REVK, hg, 0, 0)
+			:: else
+			fi
+		:: !(suc == NONE && QSOME)
+		fi;
+		stop = 1
+	:: !stop && cur == NONE && hm == MAN && QNONE && (SH[0] || SH[1] || SH[2]) -> stop = 1
+	:: !stop && cur == NONE && hm == MAN && QSOME ->
+		hq?<n,m>;
+		if
+		:: m == S -> hq?n,m; ng++; SH[n] = ng; TOCLI(n, GRANT, ng, 0, 0);
+#ifdef BUG_B1
+			assert(!(bits & BIT(n))); bits = bits | BIT(n);
+#endif
+		:: m == X && !(SH[0] || SH[1] || SH[2]) && F == 0 ->
+			
+#ifndef BUG_TOKF
+			raise_ng();
+#endif
+			hq?n,m; ng++; cur = n; hg = ng; via = NONE; crv = 0; grant(n)
+		:: else ->      /* X behind readers: call them back, once each */
+			k = 0;
+			do
+			:: k < NC && SH[k] && !(shrv & BIT(k)) -> shrv = shrv | BIT(k); TOCLI(k, REVK, SH[k], 0, 0); k++
+			:: k < NC && !(SH[k] && !(shrv & BIT(k))) && (F & BIT(k)) && !frv -> TOCLI(k, REVK, 0, 0, 0); k++
+			:: k < NC && !(SH[k] && !(shrv & BIT(k))) && !((F & BIT(k)) && !frv) -> k++
+			:: k >= NC -> break
+			od;
+			if :: F != 0 -> frv = 1 :: else fi;
+			stop = 1
+		fi
+	:: stop -> break
+	od;
+	n = 0; m = 0; k = 0; stop = 0
+}
+
+/* a message that names the announced generation proves that its predecessor's tenure is over */
+inline imply(gen)
+{
+#ifndef BUG_B31
+	if :: suc != NONE && sgn == gen -> promote(NONE) :: else fi
+#else
+	skip
+#endif
+}
+
+inline do_rel(i, gen)
+{
+	imply(gen);
+	if
+#ifdef BUG_B31
+	:: cur != NONE && cur == i ->
+#else
+	:: cur != NONE && hg == gen ->
+#endif
+		if
+		:: suc != NONE -> promote(NONE); if :: cur != NONE -> grant(cur) :: else fi
+		:: else -> curclear()
+		fi
+	:: SH[i] != 0 && SH[i] == gen -> SH[i] = 0; shrv = shrv & ~BIT(i)
+	:: else
+	fi
+}
+
+inline do_down(i, gen)
+{
+#ifndef BUG_DOWNEARLY
+	imply(gen);
+#endif
+	if
+	:: cur == i && hg == gen ->
+		SH[i] = gen; shrv = shrv & ~BIT(i);
+		curclear();
+		if
+#ifdef EPOCHS
+		:: suc != NONE && (dead[suc] || sgep != ep[suc]) -> suc = NONE; sgn = 0
+		:: suc != NONE && !dead[suc] && sgep == ep[suc] ->
+#else
+		:: suc != NONE && dead[suc] -> suc = NONE; sgn = 0
+		:: suc != NONE && !dead[suc] -> /* the announcement is void: back to the head of the queue */
+#endif
+			k = len(hq);
+			hq!suc,X;
+			do :: k > 0 -> hq?n,m; hq!n,m; k-- :: k == 0 -> break od;
+			suc = NONE; sgn = 0
+		:: else
+		fi
+	:: else
+	fi
+}
+
+#ifdef EPOCHS   /* an announcement to an older session of i is not i's */
+#define SUCIS(i) (suc == i && sgep == ep[i])
+#else
+#define SUCIS(i) (suc == i)
+#endif
+
+inline do_enq(i, mode, try)
+{
+#ifndef BUG_B16
+	assert(cur != i && !SUCIS(i) && SH[i] == 0 && !QHAS(i));
+#endif
+	F = F & ~BIT(i);
+	if
+	:: hm == FASTM && try -> TOCLI(i, DENY, 0, 0, 0)
+	:: hm == FASTM && !try -> hq!i,mode; hm = SETW;
+#ifdef BUG_B3
+		rb = bits; ro = own
+#endif
+	:: hm != FASTM && try ->
+		if
+		:: !GRACE && hm == MAN && QNONE && cur == NONE && (mode == S || !(SH[0]||SH[1]||SH[2]||F)) -> hq!i,mode
+		:: !(!GRACE && hm == MAN && QNONE && cur == NONE && (mode == S || !(SH[0]||SH[1]||SH[2]||F))) -> TOCLI(i, DENY, 0, 0, 0)
+		fi
+	:: hm != FASTM && !try ->
+#ifdef BUG_B5
+		assert(!W); W = 1;
+#endif
+		hq!i,mode
+	fi
+}
+
+inline do_cancel(i)
+{
+	if
+	:: QHAS(i) -> hq??eval(i),m; m = 0; TOCLI(i, CAND, 0, 0, 0)
+	:: !QHAS(i)
+	fi
+}
+
+inline do_upg(i, gen)
+{
+	if
+	:: SH[i] == gen && cur == NONE && QNONE && F == 0 && (i==0 || !SH[0]) && (i==1 || !SH[1]) && (i==2 || !SH[2]) ->
+		SH[i] = 0; shrv = shrv & ~BIT(i); raise_ng(); ng++; cur = i; hg = ng; via = NONE; crv = 0; TOCLI(i, UPGD, ng, 0, 0)
+	:: !(SH[i] == gen && cur == NONE && QNONE && F == 0 && (i==0 || !SH[0]) && (i==1 || !SH[1]) && (i==2 || !SH[2])) -> TOCLI(i, DENY, 0, 0, 0)
+	fi
+}
+
+inline hrecv(i)
+{
+	if
+	:: mt == ENQ -> do_enq(i, a, b)
+	:: mt == CAN -> do_cancel(i)
+	:: mt == REL -> do_rel(i, a)
+	:: mt == DONE ->
+		if
+		:: cur != NONE && hg == a -> promote(i)
+		:: else
+		fi
+	:: mt == REL0 -> skip
+	:: mt == DOWN -> do_down(i, a)
+	:: mt == UPG -> do_upg(i, a)
+	:: mt == LOST ->
+		if
+		:: cur != NONE && hg == a -> grant(cur)
+		:: else
+		fi
+	:: mt == RSY ->
+#ifdef BREAK
+		hup[i] = 1;
+#endif
+		/* settle the tenures the home has on record for i */
+		if :: SUCIS(i) && b == sgn -> promote(NONE) :: else fi;
+		if
+		:: cur == i ->
+			if
+			:: b == hg && (a & 16) -> do_down(i, b); if :: a & 32 -> do_upg(i, b) :: else fi
+			:: (b == hg && !(a & 16)) || hg > c ->
+				if
+				:: b != hg && !(a & 32) -> grant(i)
+				:: b != hg && (a & 32) -> TOCLI(i, UPGD, hg, 0, 0)
+				:: else
+				fi;
+				if
+				#ifdef EPOCHS
+				:: suc != NONE -> z = suc + 8*sgep; TOCLI(i, SUCC, hg, z, sgn); z = 0
+#else
+				:: suc != NONE -> TOCLI(i, SUCC, hg, suc, sgn)
+#endif
+				:: suc == NONE && crv -> TOCLI(i, REVK, hg, 0, 0)
+				:: else
+				fi
+			:: else -> do_rel(i, hg)
+			fi
+		:: cur != i && SUCIS(i) ->
+			if
+			:: sgn <= c && b != sgn -> z = sgn; do_rel(i, z); z = 0
+			:: else
+			fi
+		:: cur != i && !SUCIS(i) && SH[i] != 0 ->
+			if
+			:: b == SH[i] || SH[i] > c ->
+				if :: b != SH[i] -> TOCLI(i, GRANT, SH[i], 0, 0) :: else fi;
+				if :: shrv & BIT(i) -> TOCLI(i, REVK, SH[i], 0, 0) :: else fi;
+				if :: a & 32 -> do_upg(i, b) :: else fi
+			:: else -> SH[i] = 0; shrv = shrv & ~BIT(i)
+			fi
+		:: else
+		fi;
+		/* then what it waits for, now that old tenures are settled */
+		if
+		:: cur != i && !SUCIS(i) && SH[i] == 0 && QHAS(i) ->
+			if :: a & 4 -> do_cancel(i) :: else fi
+		:: cur != i && !SUCIS(i) && SH[i] == 0 && !QHAS(i) ->
+			if
+			:: (a & 3) && (a & 4) -> TOCLI(i, CAND, 0, 0, 0)
+			:: (a & 3) && !(a & 4) -> z = a & 3; do_enq(i, z, ((a & 8) != 0)); z = 0
+			:: else
+			fi
+		:: !(cur != i && !SUCIS(i) && SH[i] == 0)
+		fi;
+#ifndef BUG_VIARSY
+		/* a LOST of i may have been lost with the link */
+		if :: cur != NONE && via == i -> grant(cur) :: else fi;
+#endif
+		if
+		:: (hm == DRAIN && own == i+1) || (F & BIT(i)) -> TOCLI(i, REVK, 0, 0, 0)
+		:: else
+		fi
+	fi;
+	pump()
+}
+
+/* all sends to a client after its fields may be gone */
+inline reclaim(i)
+{
+	dead[i] = 1;
+	if :: QHAS(i) -> hq??eval(i),m; m = 0 :: !QHAS(i) fi;
+	if :: own == i+1 -> own = 0 :: else fi;
+	bits = bits & ~BIT(i); F = F & ~BIT(i);
+	SH[i] = 0; shrv = shrv & ~BIT(i);
+	if
+	:: cur == i ->
+		if
+		:: suc != NONE -> promote(NONE); if :: cur != NONE -> grant(cur) :: else fi
+		:: else -> curclear()
+		fi
+	:: else
+	fi;
+#ifndef BUG_VIA
+	if
+	:: cur != NONE && via == i -> via = NONE; grant(cur)
+	:: else
+	fi;
+#endif
+	pump()
+}
+
+proctype Home()
+{
+end:	do
+	:: d_step { c2h[0]?mt,a,b,c -> hrecv(0) }
+	:: d_step { c2h[1]?mt,a,b,c -> hrecv(1) }
+	:: d_step { c2h[2]?mt,a,b,c -> hrecv(2) }
+	:: d_step { hm == SETW ->       /* loopback FAA(+W) executes */
+		assert(!W); W = 1; hm = SETW2;
+#ifndef BUG_B3
+		rb = bits; ro = own;
+#endif
+#ifdef BUG_TOKEARLY
+		if :: tok > ng -> ng = tok :: else fi
+#endif
+		}
+	:: d_step { hm == SETW2 ->      /* its completion */
+		F = rb; frv = 0;
+#ifndef BUG_DOWNF
+		if :: ro != 0 -> F = F | BIT(ro-1) :: else fi;
+#endif
+		k = 0;
+		do
+		:: k < NC && (QHAS(k) || dead[k]) -> F = F & ~BIT(k); k++
+		:: k < NC && !(QHAS(k) || dead[k]) ->
+			if
+			:: ro == k+1 -> TOCLI(k, REVK, 0, FORCE, 0)
+			:: ro != k+1 && FORCE && (F & BIT(k)) -> TOCLI(k, REVK, 0, FORCE, 0)
+			:: else
+			fi; k++
+		:: k >= NC -> break
+		od; k = 0;
+#ifdef ADMIN
+		fb = 0;
+#endif
+		hm = DRAIN;
+#ifdef BUG_B3
+		if :: rb == 0 && ro == 0 -> pump() :: else fi;
+#else
+		pump();
+#endif
+		rb = 0; ro = 0 }
+	:: d_step { hm == CLRW ->       /* loopback FAA(token,+k), FAA(-W) execute */
+		assert(W);
+#ifdef TOKENS
+#ifndef BUG_TOKEXIT
+		if :: tok < ng -> tok = ng :: else fi;
+#endif
+#endif
+		W = 0; hm = CLRW2 }
+	:: d_step { hm == CLRW2 ->
+		hm = FASTM;
+		if :: QSOME -> hm = SETW;
+#ifdef BUG_B3
+			rb = bits; ro = own
+#endif
+		:: QNONE fi }
+#ifdef ADMIN
+	:: d_step { adm > 0 && hm == FASTM -> adm--; fb = 1; ng++; hm = SETW }
+	:: d_step { adm > 0 && hm == MAN && cur != NONE -> adm--; ng++; TOCLI(cur, REVK, hg, 1, 0) }
+	:: d_step { adm > 0 && hm == MAN && (SH[0] || SH[1] || SH[2]) -> adm--; ng++;
+		k = 0;
+		do
+		:: k < NC && SH[k] -> TOCLI(k, REVK, SH[k], 1, 0); k++
+		:: k < NC && !SH[k] -> k++
+		:: k >= NC -> break
+		od; k = 0 }
+#endif
+#ifdef LOOPBRK
+	/* its QP is destroyed, W is read: what was not done is posted again, and
+	   for what was, the word of now says what the lost result did */
+#ifdef BUG_B33
+	:: d_step { lb > 0 && hm == SETW2 -> lb--; hm = SETW }
+	:: d_step { lb > 0 && hm == CLRW2 -> lb--; hm = CLRW }
+#else
+	:: d_step { lb > 0 && hm == SETW2 -> lb--;
+#ifdef BUG_B33F
+		rb = 0; ro = 0
+#else
+		rb = bits; ro = own
+#endif
+		}
+	:: d_step { lb > 0 && hm == CLRW2 -> lb-- }
+#ifdef TOKENS
+	:: d_step { lb > 0 && hm == CLRW -> lb--; if :: tok < ng -> tok = ng :: else fi }
+#endif
+#endif
+#endif
+#ifdef RESTART
+	/* all sessions are new ones; the word is born with W */
+	:: d_step { rst ->
+		rst = 0; own = 0; bits = 0; W = 1; hm = MAN; F = 0; frv = 0; rb = 0; ro = 0;
+		curclear(); suc = NONE; sgn = 0; sgep = 0; SH[0] = 0; SH[1] = 0; SH[2] = 0; shrv = 0;
+#ifdef TOKENS
+#ifdef BUG_EPOCH
+		tok = 0;
+#else
+		tok = EPOCH;
+#endif
+#endif
+#ifdef BUG_EPOCH
+		ng = 0;
+#else
+		ng = EPOCH;
+#endif
+#ifndef BUG_GRACE
+		grace = 1;
+#endif
+		do :: QSOME -> hq?n,m :: QNONE -> break od; n = 0; m = 0;
+		k = 0;
+		do
+		:: k < NC ->
+			old[k] = 1; up[k] = 0;
+			do :: nempty(c2h[k]) -> c2h[k]?mt,a,b,c :: empty(c2h[k]) -> break od;
+			do :: nempty(h2c[k]) -> h2c[k]?mt,a,b,c :: empty(h2c[k]) -> break od;
+			k++
+		:: k >= NC -> break
+		od; k = 0 }
+	:: d_step { grace && !old[0] && !old[1] && !old[2] -> grace = 0; pump() }
+#endif
+#ifdef CRASH
+#ifdef BUG_SWEEP
+#define GONE(i) (!up[i] && !dead[i])
+#else
+#define GONE(i) (!up[i] && !val[i] && !dead[i])
+#endif
+	:: d_step { GONE(0) -> reclaim(0) }
+	:: d_step { GONE(1) -> reclaim(1) }
+	:: d_step { GONE(2) -> reclaim(2) }
+#endif
+	od
+}
+
+/* quiescence: nobody waits, bookkeeping equals reality */
+#define FX(i) (val[i] && st[i]==CACHED && fast[i] && md[i]==X)
+#define FS(i) (val[i] && st[i]==CACHED && fast[i] && md[i]==S)
+#define MX(i) (val[i] && st[i]==CACHED && !fast[i] && md[i]==X)
+#define MS(i) (val[i] && st[i]==CACHED && !fast[i] && md[i]==S)
+#define FINE(i) (!val[i] || (left[i]==0 && claim[i]==0 && (st[i]==IDLE || st[i]==CACHED)))
+#define WORDOK(i) ((own==i+1) == FX(i) && ((bits & BIT(i)) != 0) == FS(i))
+#define BOOKOK(i) ((cur==i) == MX(i) && (cur!=i || g[i]==hg) && (SH[i]!=0) == MS(i) && (SH[i]==0 || SH[i]==g[i]))
+
+proctype Mon()
+{
+	timeout;
+	assert(FINE(0)); assert(FINE(1)); assert(FINE(2));
+	assert(WORDOK(0) && WORDOK(1) && WORDOK(2));
+	assert(BOOKOK(0) && BOOKOK(1) && BOOKOK(2));
+	assert(QNONE && suc==NONE);
+	assert(hm==FASTM || hm==MAN);
+#ifndef HOMEMODE
+	assert((hm==MAN) == W);
+	assert(hm==FASTM || cur!=NONE || SH[0] || SH[1] || SH[2])
+#endif
+}
+
+init {
+	atomic {
+		left[0] = L0; left[1] = L1; left[2] = L2;
+		run Client(0, M0); run Client(1, M1); run Client(2, M2);
+		run Home(); run Mon()
+	}
+}
