@@ -12,6 +12,9 @@
  *   HOMEMODE   arena without words (cpu mode): managed for ever
  *   NOSLOT=m   nodes in this bit mask have no slot: they only ever ENQUEUE
  *   CANCEL TRY UPDOWN   operations of users
+ *   ASK        with TRY: holders are asked whether they are idle (not with
+ *              ADMIN); without it a try is denied where somebody holds
+ *   HOG        users stay until they are called back or nobody waits
  *   ADOPT      with CANCEL: a new user takes over a cancelled request
  *   BUDGET=n   after a recall up to n more local users are served (cohort)
  *   ADMIN=n    the administrator breaks the lock n times
@@ -76,8 +79,18 @@
 #define X 1
 #define S 2
 #define NONE 7
+#ifdef ASK
+#define ASKS true
+#else
+#define ASKS false
+#endif
 #define BIT(i) (1<<(i))
 #define SLOT(i) (!(NOSLOT & BIT(i)))
+#ifdef HOG
+#define LEAVES(i) (rv[i] || sn[i] != NONE || (st[0] != WAIT && st[1] != WAIT && st[2] != WAIT))
+#else
+#define LEAVES(i) true
+#endif
 
 /* client -> home */
 #define ENQ  1 /* a=mode b=try            */
@@ -89,6 +102,7 @@
 #define UPG  7 /* a=gen                   */
 #define LOST 8 /* a=gen handed over, delivery unknown */
 #define RSY  9 /* a=pending b=held gen c=last gen     */
+#define BUSY 10 /* a=gen: asked whether idle, and is not */
 /* home -> client */
 #define GRANT 11 /* a=gen                 */
 #define SUCC  12 /* a=gen b=next c=nextgen*/
@@ -155,14 +169,14 @@ bit cs[NC];         /* CANCEL was sent for this request */
 #define NOCS(i) skip
 #endif
 #ifdef ADMIN
-bit fo[NC];         /* broken while an operation was in flight */
+bit brkn[NC];         /* broken while an operation was in flight */
 byte adm = ADMIN; bit fb;
-#define BROKEN(i) fo[i]
-#define NOFO(i) fo[i] = 0
+#define BROKEN(i) brkn[i]
+#define NOBRKN(i) brkn[i] = 0
 #define FORCE fb
 #else
 #define BROKEN(i) false
-#define NOFO(i) skip
+#define NOBRKN(i) skip
 #define FORCE 0
 #endif
 #ifdef BUDGET
@@ -178,6 +192,11 @@ byte bud[NC];
 #endif
 #ifdef LOOPBRK
 byte lb = LOOPBRK;
+#endif
+#ifdef ASK
+byte qt;            /* the node whose try is in the queue, plus 1 */
+byte asked;         /* holders asked whether they are idle, for this try */
+byte fr;            /* fast holders asked to leave */
 #endif
 #ifdef RESTART
 bit rst = 1, grace, old[NC];
@@ -246,14 +265,14 @@ hidden byte stop;
 #define QNONE (len(hq) == 0)
 #define QHAS(i) (hq??[eval(i),_])
 
-#define INH(j) (val[j] && (st[j]==HOLD || st[j]==CACHED || st[j]==DNF || st[j]==UPF || st[j]==UPW))
-#define ISX(j) (INH(j) && md[j]==X)
+#define ISIN(j) (val[j] && (st[j]==HOLD || st[j]==CACHED || st[j]==DNF || st[j]==UPF || st[j]==UPW))
+#define ISX(j) (ISIN(j) && md[j]==X)
 
 inline mutex()
 {
-	assert(!(ISX(0) && (INH(1) || INH(2))));
-	assert(!(ISX(1) && (INH(0) || INH(2))));
-	assert(!(ISX(2) && (INH(0) || INH(1))));
+	assert(!(ISX(0) && (ISIN(1) || ISIN(2))));
+	assert(!(ISX(1) && (ISIN(0) || ISIN(2))));
+	assert(!(ISX(2) && (ISIN(0) || ISIN(1))));
 }
 
 inline newtoken(i, v)
@@ -273,7 +292,7 @@ inline newtoken(i, v)
 inline forget(i)
 {
 	g[i] = 0; sn[i] = NONE; sg[i] = 0; rv[i] = 0; fast[i] = 0; md[i] = 0;
-	NOFO(i); NOBUD(i)
+	NOBRKN(i); NOBUD(i)
 }
 inline noearly(i) { eg[i] = 0; en[i] = NONE; esg[i] = 0 }
 
@@ -338,7 +357,7 @@ inline accept(i, gen)   /* GRANT or HANDOVER */
 #endif
 		:: eg[i] == gen && en[i] == NONE -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = esg[i]
+			brkn[i] = esg[i]
 #endif
 		:: else
 		fi;
@@ -379,25 +398,43 @@ inline crecv(i)
 #endif
 		:: else
 		fi
+#ifdef ASK
+	:: mt == REVK && b == 2 ->
+		if
+		:: st[i]==CACHED && (a == 0 -> fast[i] : (!fast[i] && g[i] == a)) -> release(i)
+#ifndef BUG_BUSY
+		:: (a == 0 && ((st[i]==HOLD && fast[i]) || st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF))) ||
+		   (a != 0 && (((st[i]==HOLD || st[i]==UPW) && !fast[i] && g[i] == a) || (st[i]==WAIT && a > lg[i]))) ->
+			TOHOME(i, BUSY, a, 0, 0)
+#endif
+		:: else
+		fi
+	:: mt == REVK && b != 2 && a == 0 ->
+#else
 	:: mt == REVK && a == 0 ->
+#endif
 		if
 		:: (st[i]==HOLD || st[i]==CACHED) && fast[i] -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = fo[i] | b
+			brkn[i] = brkn[i] | b
 #endif
 #ifndef BUG_REVINFLIGHT
 		:: st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF) -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = fo[i] | b
+			brkn[i] = brkn[i] | b
 #endif
 #endif
 		:: else
 		fi
+#ifdef ASK
+	:: mt == REVK && b != 2 && a != 0 ->
+#else
 	:: mt == REVK && a != 0 ->
+#endif
 		if
 		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a -> rv[i] = 1;
 #ifdef ADMIN
-			fo[i] = fo[i] | b
+			brkn[i] = brkn[i] | b
 #endif
 		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = NONE; esg[i] = b
 		:: else
@@ -436,7 +473,7 @@ inline crecv(i)
 inline enqueue(i)
 {
 	TOHOME(i, ENQ, md[i], tr[i], 0);
-	st[i] = WAIT; rv[i] = 0; NOFO(i)
+	st[i] = WAIT; rv[i] = 0; NOBRKN(i)
 }
 
 proctype Client(byte i; byte modes)
@@ -500,7 +537,7 @@ end:	do
 #ifdef TOKENS
 			newtoken(i, tok)
 #endif
-		:: !res[i] && tr[i] && !resW[i] -> st[i] = IDLE; tr[i] = 0; rv[i] = 0; md[i] = 0; left[i]--
+		:: !res[i] && tr[i] && !resW[i] && !ASKS -> st[i] = IDLE; tr[i] = 0; rv[i] = 0; md[i] = 0; left[i]--
 		:: else -> resW[i] = 0; enqueue(i)
 		fi }
 	:: d_step { st[i]==SATT && up[i] ->
@@ -510,7 +547,7 @@ end:	do
 #ifdef TOKENS
 			newtoken(i, tok)
 #endif
-		:: !res[i] && tr[i] && !resW[i] -> claim[i] = 1; st[i] = IDLE; tr[i] = 0; rv[i] = 0; md[i] = 0; left[i]--
+		:: !res[i] && tr[i] && !resW[i] && !ASKS -> claim[i] = 1; st[i] = IDLE; tr[i] = 0; rv[i] = 0; md[i] = 0; left[i]--
 		:: else -> resW[i] = 0; claim[i] = 1; enqueue(i)
 		fi }
 	:: d_step { st[i]==RELF && up[i] ->
@@ -532,21 +569,21 @@ end:	do
 		if :: claim[i]==3 -> c2h[i]!REL0,0,0,0 :: else fi;
 		claim[i] = 0 }
 	/* ---- use ---- */
-	:: d_step { st[i]==HOLD && KEEP && !rv[i] && sn[i]==NONE -> left[i]--; st[i] = CACHED }
+	:: d_step { st[i]==HOLD && KEEP && LEAVES(i) && !rv[i] && sn[i]==NONE -> left[i]--; st[i] = CACHED }
 #ifdef BUG_B2   /* release by CAS(me -> 0), retried until it succeeds */
 	:: d_step { st[i]==HOLD && !(fast[i] && md[i]==X && (bits != 0 || W)) -> left[i]--; release(i) }
 #else
-	:: d_step { st[i]==HOLD -> left[i]--; release(i) }
+	:: d_step { st[i]==HOLD && LEAVES(i) -> left[i]--; release(i) }
 #endif
 	:: d_step { st[i]==CACHED && left[i]>0 && !rv[i] && sn[i]==NONE && (md[i]==X || (modes & S)) -> st[i] = HOLD }
 	:: d_step { st[i]==CACHED && (rv[i] || sn[i]!=NONE || !KEEP || (left[i]>0 && md[i]==S && (modes & X))) -> release(i) }
 #ifdef ADMIN     /* the users are told that it is lost, and it is given back at once */
-	:: d_step { (st[i]==HOLD || st[i]==CACHED) && fo[i] ->
+	:: d_step { (st[i]==HOLD || st[i]==CACHED) && brkn[i] ->
 		if :: st[i]==HOLD -> left[i]-- :: else fi;
 		if
 		:: fast[i] -> release(i)
 		:: else -> TOHOME(i, REL, g[i], 0, 0); st[i] = IDLE; forget(i)
-		fi; NOFO(i) }
+		fi; NOBRKN(i) }
 #endif
 #ifdef BUDGET
 	:: d_step { st[i]==HOLD && md[i]==X && (rv[i] || sn[i]!=NONE) && left[i] > 1 && !BROKEN(i) && MORE(i) ->
@@ -728,6 +765,9 @@ inline curclear() { cur = NONE; hg = 0; via = NONE; crv = 0 }
 inline promote(v)       /* the announced successor becomes the holder */
 {
 	cur = suc; hg = sgn; via = v; crv = 0; suc = NONE; sgn = 0;
+#ifdef ASK
+	if :: cur != NONE -> asked = asked & ~BIT(cur) :: else fi;
+#endif
 	if
 	:: cur != NONE && dead[cur] -> curclear()
 #ifdef EPOCHS
@@ -748,6 +788,33 @@ inline raise_ng()
 	skip
 }
 
+#ifdef ASK
+#define NOTRY(n) if :: qt == n+1 -> qt = 0; asked = 0 :: else fi
+/* the try is the only one that may be in front of others */
+#define TRYHEAD (qt != 0 && hq?[eval(qt-1),_])
+
+/* X behind readers: ask them whether they are idle, or to leave, once each */
+inline readers()
+{
+	k = 0;
+	if
+	:: n == qt-1 && ((SH[0] && (shrv & 1)) || (SH[1] && (shrv & 2)) || (SH[2] && (shrv & 4)) || (F & bits & fr)) -> deny_head()
+	:: else ->
+		do
+		:: k < NC && SH[k] && n == qt-1 && !(asked & BIT(k)) -> asked = asked | BIT(k); TOCLI(k, REVK, SH[k], 2, 0); k++
+		:: k < NC && SH[k] && n != qt-1 && !(shrv & BIT(k)) -> shrv = shrv | BIT(k); TOCLI(k, REVK, SH[k], 0, 0); k++
+		:: k < NC && !SH[k] && (F & bits & BIT(k)) && n == qt-1 && !(asked & BIT(k)) -> asked = asked | BIT(k); TOCLI(k, REVK, 0, 2, 0); k++
+		:: k < NC && !SH[k] && (F & bits & BIT(k)) && n != qt-1 && !(fr & BIT(k)) -> fr = fr | BIT(k); TOCLI(k, REVK, 0, 0, 0); k++
+		:: else -> k++
+		:: k >= NC -> break
+		od;
+		stop = 1
+	fi
+}
+#else
+#define NOTRY(n) skip
+#endif
+
 inline pump()
 {
 	if
@@ -766,12 +833,37 @@ inline pump()
 	do
 #ifndef HOMEMODE
 	:: !stop && cur == NONE && !(SH[0] || SH[1] || SH[2]) && QNONE ->
-		hm = CLRW; F = 0; frv = 0; stop = 1
+		hm = CLRW; F = 0; frv = 0; stop = 1;
+#ifdef ASK
+		fr = 0
+#endif
 #else
 	:: !stop && cur == NONE && !(SH[0] || SH[1] || SH[2]) && QNONE -> stop = 1
 #endif
+#ifdef ASK
+	:: !stop && cur == NONE && hm == DRAIN && QSOME ->
+		hq?<n,m>; k = own - 1;
+		if
+		:: n == qt-1 && (fr & BIT(k)) -> deny_head()
+		:: n == qt-1 && !(fr & BIT(k)) ->
+			if :: !(asked & BIT(k)) && !dead[k] -> asked = asked | BIT(k); TOCLI(k, REVK, 0, 2, 0) :: else fi;
+			stop = 1
+		:: n != qt-1 ->
+			if :: !(fr & BIT(k)) && !dead[k] -> fr = fr | BIT(k); TOCLI(k, REVK, 0, 0, 0) :: else fi;
+			stop = 1
+		fi
+	:: !stop && cur != NONE && suc == NONE && QSOME && hq??[eval(qt-1),_] && TRYHEAD ->
+		if
+		:: crv -> deny_head()
+		:: !crv ->
+			if :: !(asked & BIT(cur)) -> asked = asked | BIT(cur); TOCLI(cur, REVK, hg, 2, 0) :: else fi;
+			stop = 1
+		fi
+	:: !stop && cur != NONE && !(suc == NONE && QSOME && hq??[eval(qt-1),_] && TRYHEAD) ->
+#else
 	:: !stop && cur == NONE && hm == DRAIN && QSOME -> stop = 1
 	:: !stop && cur != NONE ->
+#endif
 		if
 		:: suc == NONE && QSOME ->
 			hq?<n,m>;
@@ -791,7 +883,7 @@ inline pump()
 	:: !stop && cur == NONE && hm == MAN && QSOME ->
 		hq?<n,m>;
 		if
-		:: m == S -> hq?n,m; ng++; SH[n] = ng; TOCLI(n, GRANT, ng, 0, 0);
+		:: m == S -> hq?n,m; ng++; SH[n] = ng; TOCLI(n, GRANT, ng, 0, 0); NOTRY(n);
 #ifdef BUG_B1
 			assert(!(bits & BIT(n))); bits = bits | BIT(n);
 #endif
@@ -800,8 +892,11 @@ inline pump()
 #ifndef BUG_TOKF
 			raise_ng();
 #endif
-			hq?n,m; ng++; cur = n; hg = ng; via = NONE; crv = 0; grant(n)
+			hq?n,m; ng++; cur = n; hg = ng; via = NONE; crv = 0; NOTRY(n); grant(n)
 		:: else ->      /* X behind readers: call them back, once each */
+#ifdef ASK
+			readers()
+#else
 			k = 0;
 			do
 			:: k < NC && SH[k] && !(shrv & BIT(k)) -> shrv = shrv | BIT(k); TOCLI(k, REVK, SH[k], 0, 0); k++
@@ -811,6 +906,7 @@ inline pump()
 			od;
 			if :: F != 0 -> frv = 1 :: else fi;
 			stop = 1
+#endif
 		fi
 	:: stop -> break
 	od;
@@ -884,6 +980,14 @@ inline do_enq(i, mode, try)
 	assert(cur != i && !SUCIS(i) && SH[i] == 0 && !QHAS(i));
 #endif
 	F = F & ~BIT(i);
+#ifdef ASK
+	if
+	:: try && (QSOME || suc != NONE || GRACE) -> TOCLI(i, DENY, 0, 0, 0)
+	:: else -> hq!i,mode;
+		if :: try -> qt = i+1; asked = 0 :: else fi;
+		if :: hm == FASTM -> hm = SETW :: else fi
+	fi
+#else
 	if
 	:: hm == FASTM && try -> TOCLI(i, DENY, 0, 0, 0)
 	:: hm == FASTM && !try -> hq!i,mode; hm = SETW;
@@ -901,7 +1005,29 @@ inline do_enq(i, mode, try)
 #endif
 		hq!i,mode
 	fi
+#endif
 }
+
+#ifdef ASK
+/* the try at the head is over, without the lock */
+inline deny_head()
+{
+	hq?n,m; TOCLI(n, DENY, 0, 0, 0); qt = 0; asked = 0
+}
+
+inline do_busy(i, gen)
+{
+	if
+	:: qt != 0 && QSOME && hq??[eval(qt-1),_] && (gen == 0 ->
+		((hm == DRAIN && own == i+1) || (F & bits & BIT(i))) :
+		(SH[i] == gen || (cur == i && hg == gen))) ->
+		hq?<n,m>;
+		if :: n == qt-1 -> deny_head() :: else fi;
+		n = 0; m = 0
+	:: else
+	fi
+}
+#endif
 
 inline do_cancel(i)
 {
@@ -932,6 +1058,9 @@ inline hrecv(i)
 		:: else
 		fi
 	:: mt == REL0 -> skip
+#ifdef ASK
+	:: mt == BUSY -> do_busy(i, a)
+#endif
 	:: mt == DOWN -> do_down(i, a)
 	:: mt == UPG -> do_upg(i, a)
 	:: mt == LOST ->
@@ -942,6 +1071,9 @@ inline hrecv(i)
 	:: mt == RSY ->
 #ifdef BREAK
 		hup[i] = 1;
+#endif
+#ifdef ASK
+		asked = asked & ~BIT(i); fr = fr & ~BIT(i);
 #endif
 		/* settle the tenures the home has on record for i */
 		if :: SUCIS(i) && b == sgn -> promote(NONE) :: else fi;
@@ -997,10 +1129,14 @@ inline hrecv(i)
 		/* a LOST of i may have been lost with the link */
 		if :: cur != NONE && via == i -> grant(cur) :: else fi;
 #endif
+#ifndef ASK
 		if
 		:: (hm == DRAIN && own == i+1) || (F & BIT(i)) -> TOCLI(i, REVK, 0, 0, 0)
 		:: else
 		fi
+#else
+		skip
+#endif
 	fi;
 	pump()
 }
@@ -1009,6 +1145,9 @@ inline hrecv(i)
 inline reclaim(i)
 {
 	dead[i] = 1;
+#ifdef ASK
+	NOTRY(i); asked = asked & ~BIT(i); fr = fr & ~BIT(i);
+#endif
 	if :: QHAS(i) -> hq??eval(i),m; m = 0 :: !QHAS(i) fi;
 	if :: own == i+1 -> own = 0 :: else fi;
 	bits = bits & ~BIT(i); F = F & ~BIT(i);
@@ -1047,6 +1186,9 @@ end:	do
 		}
 	:: d_step { hm == SETW2 ->      /* its completion */
 		F = rb; frv = 0;
+#ifdef ASK
+		fr = 0; asked = 0;
+#endif
 #ifndef BUG_DOWNF
 		if :: ro != 0 -> F = F | BIT(ro-1) :: else fi;
 #endif
@@ -1055,7 +1197,9 @@ end:	do
 		:: k < NC && (QHAS(k) || dead[k]) -> F = F & ~BIT(k); k++
 		:: k < NC && !(QHAS(k) || dead[k]) ->
 			if
+#ifndef ASK
 			:: ro == k+1 -> TOCLI(k, REVK, 0, FORCE, 0)
+#endif
 			:: ro != k+1 && FORCE && (F & BIT(k)) -> TOCLI(k, REVK, 0, FORCE, 0)
 			:: else
 			fi; k++
