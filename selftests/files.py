@@ -166,14 +166,14 @@ def case_killed_waiter(path, other):
 
 
 def wait_for_sleep(pid):
-    """Until a process waits as those do that can only be killed, and stays."""
+    """Until a process sleeps, and stays asleep."""
     end = time.monotonic() + 60
     seen = 0
     while seen < 10:
         if time.monotonic() > end:
             sys.exit("the waiter never came to wait")
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            waits = file.read().rsplit(")", 1)[1].split()[0] == "D"
+            waits = file.read().rsplit(")", 1)[1].split()[0] in "SD"
         seen = seen + 1 if waits else 0
         time.sleep(0.02)
 
