@@ -1,10 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: name
 # Seconds: 600
 #
 # A peer that proved who it is, has a live session, and then does what no peer
 # should: the node refuses, counts it, goes on, and has lost nothing.
+#
+# Run by name only, "selftests/run uml 22-hostile": the program that plays the peer
+# sometimes stops hearing anything after it has joined a second time, and then
+# what it was to do is not done.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 need_tally

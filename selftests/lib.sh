@@ -11,7 +11,8 @@
 #
 # The lane says where selftests/run runs it: "one" (in one machine: the debug
 # kernel and stock kernels), "machines" (needs several) or "both" (as "one", but
-# uses other machines where there are any).  It says what it does in KTAP, and
+# uses other machines where there are any); "name" is for none of them.  A test
+# says what it does in KTAP, and
 # exits with 0 (all good), 1 (something failed) or 4 (skipped).
 #
 # By hand, as root, on a machine that may crash: ./NN-topic.sh; tally.ko has to

@@ -83,7 +83,7 @@ static void show_lock(struct nlattr **a, struct nlmsghdr *hdr)
 		out_u64("holder_slot", "slot",
 			tnl_num(a[TALLY_A_OBJECT_HOLDER_SLOT]), "");
 		show_holder(a);
-		/* The home is not told of fast tenures elsewhere. */
+		/* The home is not told when a fast tenure began. */
 		if (a[TALLY_A_OBJECT_AGE])
 			out_ms("age_ms", "for", tnl_num(a[TALLY_A_OBJECT_AGE]));
 	}

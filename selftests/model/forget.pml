@@ -13,7 +13,7 @@
  *   OPS=n      operations of each client (default 2)
  *   BREAK=n    links that break and are resumed (default 1)
  *   FENCE=n    sessions that end (default 1)
- *   BUG_*      brings a mistake back: see bugs.sh
+ *   BUG_*      brings a mistake back: see mistakes
  */
 #ifndef OBJECTS
 #define OBJECTS 3

@@ -27,7 +27,7 @@
  *   REJOIN     a client that lost its session attaches again
  *   NOLINK     a holder may have no link to its announced successor
  *   TOKENS     the token word and the order of tokens
- *   BUG_*      brings a mistake back: see bugs.sh
+ *   BUG_*      brings a mistake back: see mistakes
  */
 #ifndef NC
 #define NC 3
