@@ -119,6 +119,7 @@ look() {
 	for what in node peer arena counter lock region; do
 		t $what show node b || t $what show || return
 	done
+	t stats node b
 }
 
 check "nodes" eval "add_node a && add_node b"
