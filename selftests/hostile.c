@@ -224,10 +224,9 @@ static void flood(struct link *l)
 	l->silent = true;
 	transmit(l, RENEW, 0, 0, body, sizeof(body));
 	/* The same again, from where it lies. */
-	while (!l->closed && l->sending && l->sent % 64) {
-		if (l->sending < SENDS) {
+	while (!l->closed && l->control->sending && l->sent % 64) {
+		if (l->control->sending < SENDS) {
 			post_send(l->control, sizeof(struct header) + 16);
-			l->sending++;
 			l->sent++;
 		}
 		look(l, 0);

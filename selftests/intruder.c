@@ -48,7 +48,7 @@ static void take(struct link *l, struct conn *c, const struct ibv_wc *wc)
 	struct message *m = &l->in[(l->first + l->count) % 64];
 
 	if (wc->opcode != IBV_WC_RECV) {
-		l->sending--;
+		c->sending--;
 		return;
 	}
 	if (l->count < 64) {
@@ -97,11 +97,11 @@ void transmit(struct link *l, uint16_t type, uint16_t req, uint32_t seq,
 	memcpy(header + 1, body, len);
 	if (one_in(400))
 		scramble(header, sizeof(*header));
-	while (l->sending && !l->closed)
+	/* An answer may overtake the completion of its question. */
+	while (l->control->sending && !l->closed)
 		look(l, 1);
 	if (l->closed)
 		return;
-	l->sending++;
 	l->sent++;
 	send_bytes(l->control, bytes, sizeof(*header) + len);
 }
@@ -185,6 +185,9 @@ bool join(struct link *l)
 	memcpy(session_key, ready->key, sizeof(session_key));
 	if (key)
 		sign("tally session", &hello, challenge, session_key);
+	/* CHALLENGE and READY came in the first two. */
+	post_recv(l->control, 0);
+	post_recv(l->control, 1);
 	l->consumed = 2;
 	sessions++;
 	if (!lane_open(l, session_key))

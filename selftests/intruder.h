@@ -90,7 +90,7 @@ struct link {
 	uint64_t session;
 	uint16_t slot;
 	uint32_t seq[SLOTS], asked[SLOTS];
-	uint32_t consumed, sent, first, count, sending;
+	uint32_t consumed, sent, first, count;
 	struct message in[64];
 	bool closed, live, silent;
 };

@@ -151,6 +151,7 @@ void post_send(struct conn *c, uint32_t len)
 	struct ibv_send_wr *bad;
 
 	must(ibv_post_send(c->id->qp, &wr, &bad), "ibv_post_send");
+	c->sending++;
 }
 
 void send_bytes(struct conn *c, const void *data, uint32_t len)
@@ -192,8 +193,10 @@ const void *receive(struct conn *c, uint16_t type)
 			is_closed = true;
 			break;
 		}
-		if (wc.opcode != IBV_WC_RECV)
+		if (wc.opcode != IBV_WC_RECV) {
+			c->sending--;
 			continue;
+		}
 		header = (void *)c->buf[wc.wr_id];
 		if (be16toh(header->type) == type)
 			return header + 1;

@@ -64,6 +64,7 @@ struct conn {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
+	uint32_t sending;		/* posted, and not completed */
 	uint8_t buf[RECVS + 1][SIZE];	/* the last one is for sending */
 };
 
