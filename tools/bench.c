@@ -55,7 +55,7 @@ static int row_count;
 static double aa_ratio = 1, spread;
 
 static struct {
-	const char *nodes, *counter, *cpu, *lock, *region, *dev;
+	const char *nodes, *counter, *cpu, *lock, *region, *dev, *far;
 	const char *figure, *lane;
 	uint32_t rounds, calls;
 } bench;
@@ -334,15 +334,16 @@ static int run_program(char *const argv[])
 static int load(void)
 {
 	static const char *const keys[] = { "nodes", "counter", "cpu", "lock",
-				     "region", "dev" };
+				     "region", "dev", "far" };
 	const char *const values[] = { bench.nodes, bench.counter, bench.cpu,
-				       bench.lock, bench.region, bench.dev };
-	char words[6][160], *argv[10];
+				       bench.lock, bench.region, bench.dev,
+				       bench.far };
+	char words[7][160], *argv[10];
 	int argc = 0, i;
 
 	argv[argc++] = "modprobe";
 	argv[argc++] = "tally_bench";
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 7; i++) {
 		if (!values[i])
 			continue;
 		snprintf(words[i], sizeof(words[i]), "%s=%s", keys[i],
@@ -384,6 +385,7 @@ int bench_run(int argc, char **argv)
 		{ .key = "lock", .parse = arg_word, .to = &bench.lock },
 		{ .key = "region", .parse = arg_word, .to = &bench.region },
 		{ .key = "dev", .parse = arg_word, .to = &bench.dev },
+		{ .key = "far", .parse = arg_word, .to = &bench.far },
 		{ .key = "figure", .parse = arg_word, .to = &bench.figure },
 		{ .key = "rounds", .parse = arg_u32, .to = &bench.rounds },
 		{ .key = "calls", .parse = arg_u32, .to = &bench.calls },

@@ -24,7 +24,8 @@ static const struct object objects[] = {
 	{ "bench", NULL, bench_run,
 	  "[ nodes NAME[,NAME]... ] [ counter ARENA/NAME ] [ cpu ARENA/NAME ]\n"
 	  "                   [ lock ARENA/NAME ] [ region ARENA/NAME ] [ dev DEVICE ]\n"
-	  "                   [ figure NAME ] [ rounds N ] [ calls N ] [ lane WORD ]" },
+	  "                   [ far ADDRESS:PORT ] [ figure NAME ] [ rounds N ] [ calls N ]\n"
+	  "                   [ lane WORD ]" },
 	{ "monitor", NULL, monitor_run, "" },
 	{ "version", NULL, version_run, "" },
 	{ NULL, NULL, NULL, NULL },

@@ -241,8 +241,9 @@ void control_remove_device(struct ib_device *ibdev)
 	mutex_unlock(&control_lock);
 }
 
-int control_create(const struct stage_paths *paths)
+int control_create(const struct stage_paths *paths, const char *far)
 {
+	control_stage.far = far;
 	control_paths = paths;
 	control_dir = debugfs_create_dir("tally_bench", NULL);
 	if (IS_ERR(control_dir))

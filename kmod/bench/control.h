@@ -5,7 +5,8 @@
 
 #include "stage.h"
 
-int control_create(const struct stage_paths *paths);
+/* @far: address and port of the baseline's target, or empty. */
+int control_create(const struct stage_paths *paths, const char *far);
 void control_destroy(void);
 /* A device came or goes; what stands on one that goes is cleared. */
 void control_add_device(struct ib_device *ibdev);

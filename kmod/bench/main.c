@@ -11,11 +11,15 @@
  * told is the median of the rounds' ratios. The ratio of "aa.faa.latency", a
  * baseline against itself, shows what a ratio is worth.
  *
+ * The baseline's target is the same device, or another machine's where the module
+ * was loaded with listen=PORT, for far=ADDRESS:PORT here.
+ *
  * It is also an example of how to use tally from kernel code: see actor.c and
  * stage.c.
  */
 #include <linux/module.h>
 #include "control.h"
+#include "far.h"
 
 static char *nodes = "";
 module_param(nodes, charp, 0444);
@@ -36,18 +40,28 @@ static char *dev = "";
 module_param(dev, charp, 0444);
 MODULE_PARM_DESC(dev, "RDMA device of the baseline (default: the first)");
 
+static char *far = "";
+module_param(far, charp, 0444);
+MODULE_PARM_DESC(far, "ADDRESS:PORT where the baseline's target listens (default: the same device)");
+static ushort listen;
+module_param(listen, ushort, 0444);
+MODULE_PARM_DESC(listen, "port to be another machine's target at (default: none)");
+
 static struct stage_paths bench_paths;
 
 static int bench_add_device(struct ib_device *ibdev)
 {
-	if (!*dev || !strcmp(dev, dev_name(&ibdev->dev)))
-		control_add_device(ibdev);
+	if (*dev && strcmp(dev, dev_name(&ibdev->dev)))
+		return 0;
+	far_add_device(ibdev);
+	control_add_device(ibdev);
 	return 0;
 }
 
 static void bench_remove_device(struct ib_device *ibdev, void *data)
 {
 	control_remove_device(ibdev);
+	far_remove_device(ibdev);
 }
 
 static struct ib_client bench_client = {
@@ -70,15 +84,26 @@ static int __init bench_init(void)
 	err = ib_register_client(&bench_client);
 	if (err)
 		return err;
-	err = control_create(&bench_paths);
+	if (listen)
+		err = far_listen(listen);
 	if (err)
-		ib_unregister_client(&bench_client);
+		goto err_unregister;
+	err = control_create(&bench_paths, far);
+	if (err)
+		goto err_close;
+	return 0;
+
+err_close:
+	far_close();
+err_unregister:
+	ib_unregister_client(&bench_client);
 	return err;
 }
 
 static void __exit bench_exit(void)
 {
 	control_destroy();
+	far_close();
 	ib_unregister_client(&bench_client);
 }
 

@@ -79,7 +79,7 @@ static int path_to_ah(const struct raw_path *path, struct ib_device *ibdev,
 	return 0;
 }
 
-static u8 path_depth(const struct ib_device *ibdev)
+u8 raw_read_depth(const struct ib_device *ibdev)
 {
 	return clamp(min(ibdev->attrs.max_qp_rd_atom,
 			 ibdev->attrs.max_qp_init_rd_atom), 1, 128);
@@ -94,8 +94,8 @@ static int path_join(const struct raw_path *path, struct ib_qp *qp,
 		.qp_access_flags = MEM_ACCESS,
 		.path_mtu = path->attr.active_mtu,
 		.dest_qp_num = other->qp_num,
-		.max_dest_rd_atomic = path_depth(qp->device),
-		.max_rd_atomic = path_depth(qp->device),
+		.max_dest_rd_atomic = raw_read_depth(qp->device),
+		.max_rd_atomic = raw_read_depth(qp->device),
 		.min_rnr_timer = 1,
 		.timeout = 14,
 		.retry_cnt = 6,

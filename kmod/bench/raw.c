@@ -3,7 +3,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "raw.h"
+#include "far.h"
 
 #define RAW_CQES	(4 * (RAW_DEPTH + 1))
 
@@ -140,9 +140,9 @@ static void raw_drain(struct raw *raw, struct ib_qp *qp)
 		ib_modify_qp(qp, &attr, IB_QP_STATE);
 }
 
-static int raw_make_qps(struct raw *raw)
+void raw_fill_qp_attr(const struct raw *raw, struct ib_qp_init_attr *attr)
 {
-	struct ib_qp_init_attr attr = {
+	*attr = (struct ib_qp_init_attr) {
 		.cap = {
 			.max_send_wr = RAW_DEPTH + 1,
 			.max_recv_wr = RAW_DEPTH + 1,
@@ -151,21 +151,40 @@ static int raw_make_qps(struct raw *raw)
 		},
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.send_cq = raw->cq,
+		.recv_cq = raw->cq,
 	};
+}
+
+static int raw_make_qps(struct raw *raw)
+{
 	struct ib_cq *cq = raw_make_cq(raw);
+	struct ib_qp_init_attr attr;
 	int i;
 
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	raw->cq = cq;
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
+	raw_fill_qp_attr(raw, &attr);
 	for (i = 0; i < 2; i++) {
 		raw->side[i].qp = ib_create_qp(raw->pd, &attr);
 		if (IS_ERR(raw->side[i].qp))
 			return PTR_ERR(raw->side[i].qp);
 	}
 	return raw_connect(raw);
+}
+
+static void raw_aim(struct raw *raw)
+{
+	struct raw_target *target = &raw->target;
+	int i;
+
+	target->words = raw->words->mr[0]->iova;
+	target->words_key = raw->words->mr[0]->rkey;
+	for (i = 0; raw->to && i < MEM_KEYS; i++) {
+		target->to[i] = raw->to->mr[i]->iova;
+		target->to_key[i] = raw->to->mr[i]->rkey;
+	}
 }
 
 static int raw_make_mem(struct raw *raw, bool bulk)
@@ -187,18 +206,31 @@ static int raw_make_mem(struct raw *raw, bool bulk)
 	return mem_register(raw->to, raw->pd, raw_register, raw);
 }
 
-void raw_destroy(struct raw *raw)
+void raw_drop_qps(struct raw *raw)
 {
 	int i;
 
-	if (IS_ERR_OR_NULL(raw))
-		return;
 	for (i = 0; i < 2; i++)
 		if (!IS_ERR_OR_NULL(raw->side[i].qp))
 			raw_drain(raw, raw->side[i].qp);
-	for (i = 0; i < 2; i++)
-		if (!IS_ERR_OR_NULL(raw->side[i].qp))
+	for (i = 0; i < 2; i++) {
+		if (IS_ERR_OR_NULL(raw->side[i].qp))
+			continue;
+		if (raw->far)
+			far_destroy_qp(raw->far);
+		else
 			ib_destroy_qp(raw->side[i].qp);
+		raw->side[i].qp = NULL;
+	}
+}
+
+void raw_destroy(struct raw *raw)
+{
+	if (IS_ERR_OR_NULL(raw))
+		return;
+	if (raw->far)
+		far_destroy(raw->far);
+	raw_drop_qps(raw);
 	mem_destroy(raw->words);
 	mem_destroy(raw->from);
 	mem_destroy(raw->to);
@@ -229,8 +261,10 @@ struct raw *raw_create(struct ib_device *ibdev, enum raw_wait wait, bool bulk)
 	err = raw_make_qps(raw);
 	if (!err)
 		err = raw_make_mem(raw, bulk);
-	if (!err)
+	if (!err) {
+		raw_aim(raw);
 		err = raw_recv_prepare(raw);
+	}
 	if (!err)
 		return raw;
 	raw_destroy(raw);

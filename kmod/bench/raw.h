@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The baseline: verbs alone, between two queue pairs of one device that are
- * connected to each other, posted and waited for in the cheapest way.
+ * The baseline: verbs alone, between two queue pairs that are connected to each
+ * other, posted and waited for in the cheapest way. Both are of one device, or,
+ * with an address (far.c), one is another machine's.
  */
 #ifndef TALLY_BENCH_RAW_H
 #define TALLY_BENCH_RAW_H
@@ -39,15 +40,34 @@ struct raw_side {
 };
 
 /**
+ * struct raw_target - where work requests aim at
+ * @words: address of the words' page
+ * @words_key: its key
+ * @to: addresses of the memory for transfers, in pieces of MEM_UNIT
+ * @to_key: their keys
+ */
+struct raw_target {
+	u64 words;
+	u64 to[MEM_KEYS];
+	u32 words_key;
+	u32 to_key[MEM_KEYS];
+};
+
+struct far;
+
+/**
  * struct raw - two queue pairs
  * @ibdev: the device
  * @wait: how to wait
  * @pd: protection domain of all
  * @cq: completion queue of all
- * @side: [0] posts and [1] is the target
+ * @side: [0] posts and [1] is the target; across machines the other one's is
+ *	NULL
+ * @far: connection to another machine, NULL without
  * @words: a page: the target's words, results, messages
  * @from: source of Writes and sink of Reads, NULL without bulk
  * @to: the other end of them
+ * @target: where the other end is
  * @last: completion of what is waited for
  * @quiet: completion of signalled Sends
  * @finished: it came
@@ -62,9 +82,11 @@ struct raw {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct raw_side side[2];
+	struct far *far;
 	struct mem *words;
 	struct mem *from;
 	struct mem *to;
+	struct raw_target target;
 	struct ib_cqe last;
 	struct ib_cqe quiet;
 	bool finished;
@@ -88,6 +110,12 @@ const char *raw_wait_name(enum raw_wait wait);
 
 /* Bring both queue pairs up, connected to each other (path.c). */
 int raw_connect(struct raw *raw);
+/* Requests for Reads and atomics that may be under way. */
+u8 raw_read_depth(const struct ib_device *ibdev);
+
+void raw_fill_qp_attr(const struct raw *raw, struct ib_qp_init_attr *attr);
+/* Both queue pairs go, before one of another machine takes the place of one. */
+void raw_drop_qps(struct raw *raw);
 
 /* One call each (rawop.c). */
 int raw_faa(struct raw *raw);

@@ -31,8 +31,8 @@ static void raw_atomic(struct raw *raw, struct ib_atomic_wr *wr,
 		.wr.opcode = opcode,
 		.wr.sg_list = sge,
 		.wr.num_sge = 1,
-		.remote_addr = raw->words->mr[0]->iova + word * sizeof(u64),
-		.rkey = raw->words->mr[0]->rkey,
+		.remote_addr = raw->target.words + word * sizeof(u64),
+		.rkey = raw->target.words_key,
 		.compare_add = 1,
 		.swap = 1,
 	};
@@ -86,8 +86,8 @@ int raw_write8(struct raw *raw)
 		.wr.opcode = IB_WR_RDMA_WRITE,
 		.wr.sg_list = &sge,
 		.wr.num_sge = 1,
-		.remote_addr = raw->words->mr[0]->iova,
-		.rkey = raw->words->mr[0]->rkey,
+		.remote_addr = raw->target.words,
+		.rkey = raw->target.words_key,
 	};
 
 	return raw_run(raw, &wr.wr);
@@ -118,9 +118,9 @@ static int raw_transfer(struct raw *raw, u32 size, u32 count,
 			.wr.opcode = opcode,
 			.wr.sg_list = sge,
 			.wr.num_sge = 1,
-			.remote_addr = raw->to->mr[offset / MEM_UNIT]->iova +
+			.remote_addr = raw->target.to[offset / MEM_UNIT] +
 				       offset % MEM_UNIT,
-			.rkey = raw->to->mr[offset / MEM_UNIT]->rkey,
+			.rkey = raw->target.to_key[offset / MEM_UNIT],
 		};
 	}
 	wr--;
@@ -192,7 +192,8 @@ int raw_recv_prepare(struct raw *raw)
 
 	for (i = 0; !err && i < 2 * RECVS; i++) {
 		raw->side[i % 2].recv.done = raw_received;
-		err = raw_recv_post(raw, &raw->side[i % 2]);
+		if (raw->side[i % 2].qp)
+			err = raw_recv_post(raw, &raw->side[i % 2]);
 	}
 	return err;
 }

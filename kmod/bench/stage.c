@@ -3,6 +3,7 @@
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include "far.h"
 #include "stage.h"
 
 #define STAGE_TIMEOUT	(10 * HZ)
@@ -14,6 +15,20 @@ u32 stage_actors(const struct figure *figure)
 	return figure->actors ?: 1;
 }
 
+static struct raw *stage_raw(struct stage *stage, enum raw_wait wait, bool bulk)
+{
+	struct raw *raw = raw_create(stage->ibdev, wait, bulk);
+	int err;
+
+	if (IS_ERR(raw) || !*stage->far)
+		return raw;
+	err = far_connect(raw, stage->far, bulk);
+	if (!err)
+		return raw;
+	raw_destroy(raw);
+	return ERR_PTR(err);
+}
+
 int stage_wait(struct stage *stage, enum raw_wait wait, struct actor *actors,
 	       u32 n)
 {
@@ -23,7 +38,7 @@ int stage_wait(struct stage *stage, enum raw_wait wait, struct actor *actors,
 	for (i = 0; i < n; i++) {
 		raw = stage->raw[wait][i];
 		if (!raw)
-			raw = raw_create(stage->ibdev, wait, !i);
+			raw = stage_raw(stage, wait, !i);
 		if (IS_ERR(raw))
 			return PTR_ERR(raw);
 		stage->raw[wait][i] = raw;
@@ -201,5 +216,5 @@ void stage_clear(struct stage *stage)
 	for (wait = 0; wait < RAW_WAITS; wait++)
 		for (i = 0; i < TEAM_MAX; i++)
 			raw_destroy(stage->raw[wait][i]);
-	memset(stage, 0, sizeof(*stage));
+	*stage = (struct stage){ .far = stage->far };
 }

@@ -30,6 +30,7 @@ struct stage_paths {
 /**
  * struct stage - what there is
  * @ibdev: device of the baseline
+ * @far: address and port of the baseline's target, empty: the same device
  * @raw: for each way to wait and each actor
  * @counter: by node
  * @cpu: of the first node, like the rest
@@ -38,6 +39,7 @@ struct stage_paths {
  */
 struct stage {
 	struct ib_device *ibdev;
+	const char *far;
 	struct raw *raw[RAW_WAITS][TEAM_MAX];
 	struct tally_counter *counter[STAGE_NODES];
 	struct tally_counter *cpu;

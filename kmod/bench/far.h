@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The baseline between two machines: who posts, and who is the target. */
+#ifndef TALLY_BENCH_FAR_H
+#define TALLY_BENCH_FAR_H
+
+#include "raw.h"
+
+/*
+ * Connect side 0 of @raw, fresh from raw_create(), with the target of another
+ * machine that listens at @where, "ADDRESS:PORT". @bulk as given there.
+ */
+int far_connect(struct raw *raw, const char *where, bool bulk);
+void far_destroy_qp(struct far *far);
+/* The queue pair, too. */
+void far_destroy(struct far *far);
+
+/* Be the target for whoever asks, at a port of the current namespace. */
+int far_listen(u16 port);
+/* Nobody may ask any more; without far_listen(), too. */
+void far_close(void);
+/* Targets are made on this device only, and end with it. */
+void far_add_device(struct ib_device *ibdev);
+void far_remove_device(struct ib_device *ibdev);
+
+#endif
