@@ -27,6 +27,7 @@ help:
 	@echo 'make install    install both, and the headers (DESTDIR=..., INSTALL_MOD_PATH=...)'
 	@echo 'make demo       see three machines share a counter, a lock, a region'
 	@echo 'make bench      what calls cost, in multiples of verbs alone'
+	@echo 'make bench-peers  tally beside perftest, Redis, TCP and the DLM'
 	@echo 'make check      all of the following; this is what has to pass'
 	@echo 'make style        style checks'
 	@echo 'make builds       builds for all kernels in /lib/modules'
@@ -64,6 +65,10 @@ bench:
 	$(RIG)/deps check
 	selftests/bench/bench
 
+bench-peers:
+	$(RIG)/deps peers
+	selftests/bench/peers
+
 check:
 	$(RIG)/deps check
 	selftests/check
@@ -89,5 +94,5 @@ clean:
 	$(MAKE) -C selftests/sim clean
 	rm -rf build
 
-.PHONY: all help module tools install demo bench check style builds unit uml
-.PHONY: machines rig model model-full sim clean
+.PHONY: all help module tools install demo bench bench-peers check style builds unit
+.PHONY: uml machines rig model model-full sim clean
