@@ -180,27 +180,68 @@ static bool tally_cq_open(struct tally_cq *q)
 	return atomic_read(&q->state) & TALLY_CQ_OPEN;
 }
 
-static long tally_cq_until(struct tally_cq *q, struct completion *done,
-			   long left)
+static long tally_cq_left(struct tally_cq *q)
 {
-	return wait_event_killable_timeout(q->wait,
-					   tally_cq_has_event(q) ||
-					   !tally_cq_open(q) ||
-					   completion_done(done), left);
+	return max((long)(READ_ONCE(q->deadline) - jiffies), 0L);
+}
+
+static void tally_cq_expire(struct work_struct *work)
+{
+	struct tally_cq *q = container_of(work, struct tally_cq, expiry.work);
+	long left = tally_cq_left(q);
+
+	if (!(atomic_read(&q->state) & TALLY_CQ_WAITER))
+		return;
+	if (left)
+		mod_delayed_work(tally_cq_wq, &q->expiry, left);
+	else
+		tally_cq_kick(q);
+}
+
+/*
+ * Setting a timer and taking it back costs more than the rest of a wait, and most
+ * waits end long before their time. It is left to run, therefore, and serves
+ * later waits, too, unless theirs are to end earlier.
+ */
+static void tally_cq_set_deadline(struct tally_cq *q, long left)
+{
+	left = min_t(long, left, MAX_JIFFY_OFFSET);
+	WRITE_ONCE(q->deadline, jiffies + left);
+	/* It sees this deadline, or we see that it is not pending. */
+	smp_mb();
+	if (!delayed_work_pending(&q->expiry) ||
+	    time_before(q->deadline, READ_ONCE(q->expiry.timer.expires)))
+		mod_delayed_work(tally_cq_wq, &q->expiry, left);
+}
+
+static int tally_cq_until(struct tally_cq *q, struct completion *done)
+{
+	return wait_event_killable(q->wait, tally_cq_has_event(q) ||
+					    !tally_cq_open(q) ||
+					    completion_done(done) ||
+					    !tally_cq_left(q));
 }
 
 /* Return: what is left of the time; then it is done or nobody may wait here. */
 static long tally_cq_sleep(struct tally_cq *q, struct completion *done,
 			   long left, bool *finished)
 {
-	while (left > 0 && tally_cq_open(q) && !*finished) {
+	int err = 0;
+
+	if (*finished)
+		return left;
+	tally_cq_set_deadline(q, left);
+	while (!err && left && tally_cq_open(q) && !*finished) {
 		if (tally_cq_has_event(q))
 			tally_cq_heed(q);
 		else
-			left = tally_cq_until(q, done, left);
+			err = tally_cq_until(q, done);
 		*finished = completion_done(done);
+		left = tally_cq_left(q);
 	}
-	return left;
+	if (err)
+		return err;
+	return *finished ? max(left, 1L) : left;
 }
 
 /**
@@ -227,19 +268,26 @@ long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
 }
 
 /**
- * tally_cq_poll - wait for an operation, but do not sleep
- * @q: queue its completion comes to
- * @done: what it completes, or something else does
- * @polls: what was learnt from former waits of this kind
+ * tally_cq_help - wait for something, taking completions
+ * @q: queue of the operations that may bring it
+ * @done: what is waited for; who completes it kicks @q, unless it is taken
+ * @timeout: in jiffies, after which only it is waited for
+ * @p: what was learnt from former waits of this kind
  *
- * Context: process.
+ * Nothing is done where somebody waits already. The caller goes on to wait for
+ * @done, which is not used up.
+ *
+ * Context: process; ends early when killed.
  */
-void tally_cq_poll(struct tally_cq *q, struct completion *done,
-		   struct tally_polls *polls)
+void tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
+		   struct tally_polls *p)
 {
+	bool finished;
+
 	if (!tally_cq_enter(q))
 		return;
-	tally_cq_spin(q, done, polls);
+	finished = tally_cq_spin(q, done, p);
+	tally_cq_sleep(q, done, timeout, &finished);
 	tally_cq_leave(q);
 }
 
@@ -252,6 +300,7 @@ void tally_cq_init(struct tally_cq *q)
 	atomic_set(&q->state, 0);
 	init_waitqueue_head(&q->wait);
 	INIT_WORK(&q->work, tally_cq_work);
+	INIT_DELAYED_WORK(&q->expiry, tally_cq_expire);
 }
 
 static int tally_cq_vector(struct ib_device *ibdev)
@@ -315,6 +364,7 @@ void tally_cq_destroy(struct tally_cq *q)
 	atomic_andnot(TALLY_CQ_OPEN, &q->state);
 	wake_up_all(&q->wait);
 	wait_event(q->wait, !(atomic_read(&q->state) & TALLY_CQ_WAITER));
+	cancel_delayed_work_sync(&q->expiry);
 	cancel_work_sync(&q->work);
 	ib_destroy_cq(q->cq);
 	q->cq = NULL;

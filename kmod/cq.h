@@ -38,6 +38,8 @@ struct tally_polls {
  * @flying: operations posted and not completed; under the conn's lock
  * @polls: of its callers
  * @wait: where he waits, and later the destruction for him
+ * @deadline: in jiffies, of who is inside
+ * @expiry: wakes him then; it may stay behind for who comes next
  */
 struct tally_cq {
 	struct ib_cq *cq;
@@ -48,6 +50,8 @@ struct tally_cq {
 	int flying;
 	struct tally_polls polls;
 	wait_queue_head_t wait;
+	unsigned long deadline;
+	struct delayed_work expiry;
 };
 
 void tally_cq_init(struct tally_cq *q);
@@ -63,9 +67,9 @@ void tally_cq_kick(struct tally_cq *q);
  * whose completion comes to @q.
  */
 long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout);
-/* The beginning of that: polls a while, and returns whatever came of it. */
-void tally_cq_poll(struct tally_cq *q, struct completion *done,
-		   struct tally_polls *polls);
+/* Take completions for that time, as they may bring @done. Kicks are needed. */
+void tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
+		   struct tally_polls *p);
 
 int tally_cqs_init(void);
 void tally_cqs_exit(void);

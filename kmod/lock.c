@@ -3,6 +3,9 @@
 #include <linux/sched/signal.h>
 #include "lockrun.h"
 
+/* Longer than a few operations take, short beside waiting for a holder. */
+#define LOCK_HELP	((long)max(HZ / 50, 2))
+
 /* Inside the handle: let the table stand in the session there is now. */
 static int lock_bind(struct tally_lock_client *c)
 {
@@ -193,23 +196,38 @@ static long lock_wait(struct tally_lock_req *req, long timeout)
 	return wait_for_completion_killable_timeout(&req->wake, timeout);
 }
 
-/* A free lock is had by the time of one operation: too short to sleep. */
-static void lock_poll(struct tally_lock_req *req)
+/* True: the request waits; who ends that kicks the conn, until it is NULL. */
+static bool lock_set_conn(struct tally_lock_req *req, struct tally_conn *conn)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+	bool waits;
+
+	spin_lock_irqsave(&c->lock, flags);
+	req->conn = conn;
+	waits = req->state == TALLY_LOCK_REQ_WAITING;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return waits;
+}
+
+/* A free lock is had after one or two operations, whose ends we take. */
+static void lock_help(struct tally_lock_req *req, long timeout)
 {
 	struct tally_lock_client *c = req->handle->lock;
 	struct tally_conn *conn = NULL;
 	u64 addr;
 	u32 rkey;
 
-	if (completion_done(&req->wake))
-		return;
 	if (!tally_handle_try_enter(req->handle)) {
 		conn = tally_handle_conn(req->handle, &addr, &rkey);
 		tally_handle_leave(req->handle);
 	}
 	if (!conn)
 		return;
-	tally_cq_poll(&conn->cq, &req->wake, &c->polls);
+	if (lock_set_conn(req, conn))
+		tally_cq_help(&conn->cq, &req->wake, min(timeout, LOCK_HELP),
+			      &c->polls);
+	lock_set_conn(req, NULL);
 	tally_conn_put(conn);
 }
 
@@ -235,7 +253,8 @@ int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
 		err = lock_ask(req, try);
 	if (err)
 		return err;
-	lock_poll(req);
+	if (timeout > 0)
+		lock_help(req, timeout);
 	try &= limit < timeout;
 	left = lock_wait(req, try ? limit : timeout);
 	if (left > 0)

@@ -40,6 +40,7 @@ enum tally_lock_news {
  * @interruptible: any signal ends its wait, not only a fatal one
  * @recalled: it has been told that another node waits
  * @wake: completed when @state leaves WAITING, or an upgrade is answered
+ * @conn: then its queue is kicked, as it is helped while we wait; or NULL
  * @news: called with every change; a spinlock is held and it may be any
  *	context: wake somebody up, nothing more; NULL: nobody to tell
  */
@@ -57,6 +58,7 @@ struct tally_lock_req {
 	bool interruptible;
 	bool recalled;
 	struct completion wake;
+	struct tally_conn *conn;
 	void (*news)(struct tally_lock_req *req, enum tally_lock_news what);
 };
 

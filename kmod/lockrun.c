@@ -31,11 +31,21 @@ static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
 		req->news(req, what);
 }
 
+/* With c->lock: who waits may be gone with @req, but has yet to take the conn. */
+static void lock_wake(struct tally_lock_req *req)
+{
+	struct tally_conn *conn = req->conn;
+
+	complete(&req->wake);
+	if (conn)
+		tally_cq_kick(&conn->cq);
+}
+
 void tally_lock_req_end(struct tally_lock_req *req, int status)
 {
 	req->state = TALLY_LOCK_REQ_IDLE;
 	req->status = status;
-	complete(&req->wake);
+	lock_wake(req);
 	lock_tell(req, TALLY_LOCK_NEWS_FAILED);
 }
 
@@ -83,7 +93,7 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 	req->granted_at = ktime_get_boottime_ns();
 	req->recalled = false;
 	req->state = TALLY_LOCK_REQ_HELD;
-	complete(&req->wake);
+	lock_wake(req);
 	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
 	if (tally_lc_recalled(&c->lc))
 		lock_tell_recall(req);
