@@ -222,6 +222,9 @@ void raw_drop_qps(struct raw *raw)
 			ib_destroy_qp(raw->side[i].qp);
 		raw->side[i].qp = NULL;
 	}
+	/* What they flushed is not for who comes next. */
+	if (raw->cq && raw->wait != RAW_EVENT)
+		ib_process_cq_direct(raw->cq, -1);
 }
 
 void raw_destroy(struct raw *raw)
