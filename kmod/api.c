@@ -3,39 +3,17 @@
 #include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/tally.h>
+#include "api.h"
 #include "counter.h"
-#include "lock.h"
 #include "name.h"
 #include "region.h"
 
-/**
- * struct api_user - a kernel user of an object
- * @handle: the object, referenced
- * @user: tells the node
- */
-struct api_user {
-	struct tally_handle *handle;
-	struct tally_user user;
-};
-
 struct tally_counter {
-	struct api_user user;
+	struct tally_api_user user;
 };
 
 struct tally_region {
-	struct api_user user;
-};
-
-/**
- * struct tally_lock - a kernel user of a lock
- * @user: as every user
- * @req: its one request
- * @busy: held while acquiring
- */
-struct tally_lock {
-	struct api_user user;
-	struct tally_lock_req req;
-	struct mutex busy;	/* see above */
+	struct tally_api_user user;
 };
 
 /* Find "ARENA/OBJECT" or "ARENA@NODE/OBJECT". */
@@ -61,8 +39,8 @@ static struct tally_handle *api_find_path(struct tally_node *node,
 	return handle;
 }
 
-static int api_get(struct api_user *user, struct net *net, const char *name,
-		   const char *path, u8 type, long timeout)
+int tally_api_get(struct tally_api_user *user, struct net *net,
+		  const char *name, const char *path, u8 type, long timeout)
 {
 	struct tally_node *node = tally_node_find(net, name);
 	struct tally_handle *handle;
@@ -83,7 +61,7 @@ static int api_get(struct api_user *user, struct net *net, const char *name,
 	return 0;
 }
 
-static void api_put(struct api_user *user)
+void tally_api_put(struct tally_api_user *user)
 {
 	tally_user_del(user->handle->view->node, &user->user);
 	tally_handle_put(user->handle);
@@ -114,8 +92,8 @@ struct tally_counter *tally_counter_get(struct net *net, const char *node,
 
 	if (!counter)
 		return ERR_PTR(-ENOMEM);
-	err = api_get(&counter->user, net, node, path, TALLY_TYPE_COUNTER,
-		      timeout);
+	err = tally_api_get(&counter->user, net, node, path, TALLY_TYPE_COUNTER,
+			    timeout);
 	if (!err)
 		return counter;
 	kfree(counter);
@@ -133,7 +111,7 @@ EXPORT_SYMBOL_GPL(tally_counter_get);
  */
 void tally_counter_put(struct tally_counter *counter)
 {
-	api_put(&counter->user);
+	tally_api_put(&counter->user);
 	kfree(counter);
 }
 EXPORT_SYMBOL_GPL(tally_counter_put);
@@ -214,217 +192,6 @@ int tally_counter_cas(struct tally_counter *counter, u64 expected, u64 value,
 EXPORT_SYMBOL_GPL(tally_counter_cas);
 
 /**
- * tally_lock_get - begin to use a lock
- * @net: network namespace of the node
- * @node: name of our node; NULL for the first one
- * @path: "ARENA/LOCK" or "ARENA@NODE/LOCK"
- * @timeout: jiffies
- *
- * What is returned is one user: it holds the lock or does not. Users on one
- * node exclude each other as users on different nodes do.
- *
- * Context: process; sleeps, killable. No locks needed.
- * Return: the lock, to be given back with tally_lock_put(), or the errors of
- * tally_counter_get(); -EPROTOTYPE: not a lock.
- */
-struct tally_lock *tally_lock_get(struct net *net, const char *node,
-				  const char *path, long timeout)
-{
-	struct tally_lock *lock = kzalloc(sizeof(*lock), GFP_KERNEL);
-	int err;
-
-	if (!lock)
-		return ERR_PTR(-ENOMEM);
-	err = api_get(&lock->user, net, node, path, TALLY_TYPE_LOCK, timeout);
-	if (err) {
-		kfree(lock);
-		return ERR_PTR(err);
-	}
-	mutex_init(&lock->busy);
-	tally_lock_req_init(&lock->req, lock->user.handle);
-	return lock;
-}
-EXPORT_SYMBOL_GPL(tally_lock_get);
-
-/**
- * tally_lock_put - end the use of a lock; releases it if it is held
- * @lock: from tally_lock_get(); not usable after this
- *
- * The caller sees to it that no other call on it is under way.
- *
- * Context: process; may sleep.
- */
-void tally_lock_put(struct tally_lock *lock)
-{
-	tally_lock_release(&lock->req);
-	mutex_destroy(&lock->busy);
-	api_put(&lock->user);
-	kfree(lock);
-}
-EXPORT_SYMBOL_GPL(tally_lock_put);
-
-static int api_lock_acquire(struct tally_lock *lock, u8 mode, u64 *token,
-			    bool try, long timeout)
-{
-	int err;
-
-	if (!mutex_trylock(&lock->busy))
-		return -EBUSY;
-	if (READ_ONCE(lock->req.state) != TALLY_LOCK_REQ_IDLE) {
-		err = tally_lock_held(&lock->req) ? -EALREADY : -ESTALE;
-	} else {
-		tally_lock_req_by_task(&lock->req, mode);
-		err = tally_lock_acquire(&lock->req, try, timeout);
-	}
-	if (!err && token)
-		*token = lock->req.token;
-	mutex_unlock(&lock->busy);
-	return err;
-}
-
-/**
- * tally_lock_acquire_sync - wait for a lock and take it
- * @lock: from tally_lock_get()
- * @token: out: fencing token of the tenure, larger than those of all tenures
- *	before; NULL if of no interest
- * @timeout: jiffies
- *
- * Context: process; sleeps, killable. The lock belongs to @lock, not to the
- * task.
- * Return: 0; not acquired: -EALREADY: @lock holds it; -EBUSY: another call on
- * @lock is acquiring; -ESTALE: @lock held it and lost it, release first, or
- * the home started again; -EACCES, -EIDRM, -ENOTCONN, -ENETDOWN, -ESHUTDOWN,
- * -ETIMEDOUT, -EINTR, -ENOMEM.
- */
-int tally_lock_acquire_sync(struct tally_lock *lock, u64 *token, long timeout)
-{
-	return api_lock_acquire(lock, TALLY_LMODE_X, token, false, timeout);
-}
-EXPORT_SYMBOL_GPL(tally_lock_acquire_sync);
-
-/**
- * tally_lock_try - take a lock if that needs no waiting for other holders
- * @lock: from tally_lock_get()
- * @token: out: as for tally_lock_acquire_sync()
- *
- * Context: process; sleeps for the network, killable.
- * Return: 0; -EWOULDBLOCK: somebody else holds it; else the errors of
- * tally_lock_acquire_sync().
- */
-int tally_lock_try(struct tally_lock *lock, u64 *token)
-{
-	return api_lock_acquire(lock, TALLY_LMODE_X, token, true,
-				MAX_SCHEDULE_TIMEOUT);
-}
-EXPORT_SYMBOL_GPL(tally_lock_try);
-
-/**
- * tally_lock_acquire_shared - wait for a lock and take it beside other readers
- * @lock: from tally_lock_get()
- * @token: out: fencing token, larger than those of all exclusive tenures before
- *	and smaller than those of all after it; NULL if of no interest
- * @timeout: jiffies
- *
- * Writers that wait let no further readers pass.
- *
- * Context: process; sleeps, killable.
- * Return: 0, or the errors of tally_lock_acquire_sync().
- */
-int tally_lock_acquire_shared(struct tally_lock *lock, u64 *token,
-			      long timeout)
-{
-	return api_lock_acquire(lock, TALLY_LMODE_S, token, false, timeout);
-}
-EXPORT_SYMBOL_GPL(tally_lock_acquire_shared);
-
-/**
- * tally_lock_try_shared - take a lock shared if that needs no waiting for users
- * @lock: from tally_lock_get()
- * @token: out: as for tally_lock_acquire_shared()
- *
- * Context: process; sleeps for the network, killable.
- * Return: 0; -EWOULDBLOCK: somebody has it exclusively or waits for that; else
- * the errors of tally_lock_acquire_sync().
- */
-int tally_lock_try_shared(struct tally_lock *lock, u64 *token)
-{
-	return api_lock_acquire(lock, TALLY_LMODE_S, token, true,
-				MAX_SCHEDULE_TIMEOUT);
-}
-EXPORT_SYMBOL_GPL(tally_lock_try_shared);
-
-/**
- * tally_lock_downgrade_sync - go on holding a lock shared
- * @lock: from tally_lock_get(), held exclusively
- *
- * Nobody else has it exclusively in between. Does not wait for the home.
- *
- * Context: process; any task.
- * Return: 0; -ESTALE: it has been lost; -EINVAL: it is not held exclusively.
- */
-int tally_lock_downgrade_sync(struct tally_lock *lock)
-{
-	return tally_lock_downgrade(&lock->req);
-}
-EXPORT_SYMBOL_GPL(tally_lock_downgrade_sync);
-
-/**
- * tally_lock_upgrade_sync - go on holding a lock exclusively
- * @lock: from tally_lock_get(), held shared
- * @token: out: the new token; NULL if of no interest
- *
- * Never waits for other users: two that wait for each other would wait for
- * ever.
- *
- * Context: process; sleeps for the network, killable.
- * Return: 0; still held shared: -EDEADLK: others hold it or wait for it,
- * -EAGAIN: release it and acquire it anew, -ENOTCONN: no link to the home;
- * -ESTALE: it has been lost; -EINVAL: it is not held shared; -EBUSY: another
- * call on @lock is under way; -EINTR: only to be released.
- */
-int tally_lock_upgrade_sync(struct tally_lock *lock, u64 *token)
-{
-	int err;
-
-	if (!mutex_trylock(&lock->busy))
-		return -EBUSY;
-	err = tally_lock_upgrade(&lock->req);
-	if (!err && token)
-		*token = lock->req.token;
-	mutex_unlock(&lock->busy);
-	return err;
-}
-EXPORT_SYMBOL_GPL(tally_lock_upgrade_sync);
-
-/**
- * tally_lock_release_sync - release a lock
- * @lock: from tally_lock_get()
- *
- * Does not wait for the home. Context: process; any task.
- * Return: 0; -ESTALE: the lock had been lost; another may have held it while
- * this user believed to; -EINVAL: @lock does not hold it.
- */
-int tally_lock_release_sync(struct tally_lock *lock)
-{
-	return tally_lock_release(&lock->req);
-}
-EXPORT_SYMBOL_GPL(tally_lock_release_sync);
-
-/**
- * tally_lock_is_valid - is the lock held, and is that certain?
- * @lock: from tally_lock_get()
- *
- * Context: any that may take a spinlock.
- * Return: true while it is held and the lease lasts. What has to be certain
- * later than now needs the token.
- */
-bool tally_lock_is_valid(struct tally_lock *lock)
-{
-	return tally_lock_held(&lock->req);
-}
-EXPORT_SYMBOL_GPL(tally_lock_is_valid);
-
-/**
  * tally_region_get - begin to use a region
  * @net: network namespace of the node
  * @node: name of our node; NULL for the first one
@@ -443,8 +210,8 @@ struct tally_region *tally_region_get(struct net *net, const char *node,
 
 	if (!region)
 		return ERR_PTR(-ENOMEM);
-	err = api_get(&region->user, net, node, path, TALLY_TYPE_REGION,
-		      timeout);
+	err = tally_api_get(&region->user, net, node, path, TALLY_TYPE_REGION,
+			    timeout);
 	if (!err)
 		return region;
 	kfree(region);
@@ -462,7 +229,7 @@ EXPORT_SYMBOL_GPL(tally_region_get);
  */
 void tally_region_put(struct tally_region *region)
 {
-	api_put(&region->user);
+	tally_api_put(&region->user);
 	kfree(region);
 }
 EXPORT_SYMBOL_GPL(tally_region_put);

@@ -347,7 +347,15 @@ int tally_lock_downgrade(struct tally_lock_req *req)
 	return err;
 }
 
-static int lock_begin_upgrade(struct tally_lock_req *req)
+/**
+ * tally_lock_request_upgrade - ask to hold it exclusively
+ * @req: request that holds it shared
+ *
+ * Context: any but hard interrupts; does not wait.
+ * Return: 0: news() tells GRANTED or LOST, with req->status; the errors of
+ * tally_lock_upgrade() that are known at once: it will not.
+ */
+int tally_lock_request_upgrade(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = req->handle->lock;
 	unsigned long flags;
@@ -379,7 +387,7 @@ static int lock_begin_upgrade(struct tally_lock_req *req)
  */
 int tally_lock_upgrade(struct tally_lock_req *req)
 {
-	int err = lock_begin_upgrade(req);
+	int err = tally_lock_request_upgrade(req);
 
 	if (err)
 		return err;

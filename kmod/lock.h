@@ -74,6 +74,8 @@ void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode);
 int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout);
 /* Ask for it in req->mode; news() tells. 0: asked. Does not wait. */
 int tally_lock_request(struct tally_lock_req *req, bool try);
+/* Ask for exclusive while shared; news() tells, and req->status. */
+int tally_lock_request_upgrade(struct tally_lock_req *req);
 /* It is not wanted any more. True: no answer comes but FAILED with @why. */
 bool tally_lock_cancel(struct tally_lock_req *req, int why);
 /* Release. 0; -ESTALE: it had been lost; -EINVAL: not held. Does not wait. */

@@ -31,7 +31,10 @@ static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
 		req->news(req, what);
 }
 
-/* With c->lock: who waits may be gone with @req, but has yet to take the conn. */
+/*
+ * With c->lock, and last: who waits may be gone with @req, but has yet to take
+ * the conn.
+ */
 static void lock_wake(struct tally_lock_req *req)
 {
 	struct tally_conn *conn = req->conn;
@@ -45,8 +48,8 @@ void tally_lock_req_end(struct tally_lock_req *req, int status)
 {
 	req->state = TALLY_LOCK_REQ_IDLE;
 	req->status = status;
-	lock_wake(req);
 	lock_tell(req, TALLY_LOCK_NEWS_FAILED);
+	lock_wake(req);
 }
 
 /* The request that was asked for has its answer; so has its wish to cancel. */
@@ -93,10 +96,10 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 	req->granted_at = ktime_get_boottime_ns();
 	req->recalled = false;
 	req->state = TALLY_LOCK_REQ_HELD;
-	lock_wake(req);
 	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
 	if (tally_lc_recalled(&c->lc))
 		lock_tell_recall(req);
+	lock_wake(req);
 }
 
 static void lock_failed(struct tally_lock_client *c, int err)
@@ -141,8 +144,8 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 		req->token = token;
 		req->granted_at = ktime_get_boottime_ns();
 	}
-	complete(&req->wake);
 	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
+	complete(&req->wake);
 }
 
 static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
@@ -154,13 +157,13 @@ static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
 	}
 	tally_stat_inc(&c->handle->view->node->stats, TALLY_STAT_LOCK_LOST);
 	req->state = TALLY_LOCK_REQ_LOST;
+	lock_tell(req, TALLY_LOCK_NEWS_LOST);
 	if (c->upgrader == req) {
 		c->upgrader = NULL;
 		c->upgrade = false;
 		req->status = -ESTALE;
 		complete(&req->wake);
 	}
-	lock_tell(req, TALLY_LOCK_NEWS_LOST);
 }
 
 /* Whoever left, or changed its mode, left what was lost. */

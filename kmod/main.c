@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
+#include "api.h"
 #include "arena.h"
 #include "counter.h"
 #include "dev.h"
@@ -125,9 +126,12 @@ static int __init tally_init(void)
 	err = tally_nodes_init(&main_node_ops);
 	if (err)
 		goto err_xfer;
-	err = tally_fs_init();
+	err = tally_api_locks_init();
 	if (err)
 		goto err_nodes;
+	err = tally_fs_init();
+	if (err)
+		goto err_api;
 	err = tally_netlink_init();
 	if (err)
 		goto err_fs;
@@ -135,6 +139,8 @@ static int __init tally_init(void)
 
 err_fs:
 	tally_fs_exit();
+err_api:
+	tally_api_locks_exit();
 err_nodes:
 	tally_nodes_exit();
 err_xfer:
@@ -154,6 +160,7 @@ static void __exit tally_exit(void)
 {
 	tally_netlink_exit();
 	tally_fs_exit();
+	tally_api_locks_exit();
 	tally_nodes_exit();
 	tally_xfer_exit();
 	tally_dev_exit();

@@ -21,19 +21,43 @@
  * -ESTALE, -ESHUTDOWN.
  *
  * A lock's handle is one user: whoever wants the lock twice needs two. Putting
- * it releases the lock.
+ * it releases the lock. It can be acquired by calls that wait, or by calls that
+ * end in "_async" and a callback; nothing is allocated for either.
  */
 #ifndef _LINUX_TALLY_H
 #define _LINUX_TALLY_H
 
+#include <linux/lockdep_types.h>
 #include <linux/types.h>
 #include <linux/uio.h>
 
+struct lock_class_key;
 struct net;
 struct tally_counter;
 struct tally_lock;
 struct tally_region;
-struct tally_lock_req;
+
+/**
+ * struct tally_lock_ops - what the user of a lock is told
+ * @granted: the answer to what an "_async" call asked for, once for each: 0 with
+ *	the fencing token, or why not, as the call that waits would return;
+ *	-ECANCELED after tally_lock_cancel_async()
+ * @recall: another node waits for the lock: release it soon, it is yours until
+ *	then; NULL: of no interest
+ * @lost: it was lost: the session with its home ended, or an administrator broke
+ *	it. tally_lock_is_valid() has said so since before anybody else could get
+ *	it. Release it before it is asked for again. NULL: of no interest
+ *
+ * All run in a work item of tally's, one at a time for each lock; they may sleep
+ * for a short while, and may call everything of the lock but tally_lock_put().
+ * After a release neither @recall nor @lost begins any more.
+ */
+struct tally_lock_ops {
+	void (*granted)(struct tally_lock *lock, void *data, int err,
+			u64 token);
+	void (*recall)(struct tally_lock *lock, void *data);
+	void (*lost)(struct tally_lock *lock, void *data);
+};
 
 struct tally_counter *tally_counter_get(struct net *net, const char *node,
 					const char *path, long timeout);
@@ -58,6 +82,27 @@ int tally_lock_downgrade_sync(struct tally_lock *lock);
 int tally_lock_upgrade_sync(struct tally_lock *lock, u64 *token);
 int tally_lock_release_sync(struct tally_lock *lock);
 bool tally_lock_is_valid(struct tally_lock *lock);
+void tally_lock_set_ops(struct tally_lock *lock,
+			const struct tally_lock_ops *ops, void *data);
+int tally_lock_acquire_async(struct tally_lock *lock, bool shared, bool try);
+int tally_lock_upgrade_async(struct tally_lock *lock);
+int tally_lock_cancel_async(struct tally_lock *lock);
+void tally_lock_set_key(struct tally_lock *lock, const char *name,
+			struct lock_class_key *key);
+
+/**
+ * tally_lock_set_class - let lockdep watch the calls that wait
+ * @lock: from tally_lock_get()
+ *
+ * All locks for which the same line of code calls this are of one class. See
+ * tally_lock_set_key().
+ */
+#define tally_lock_set_class(lock)					\
+do {									\
+	static struct lock_class_key __key;				\
+									\
+	tally_lock_set_key(lock, #lock, &__key);			\
+} while (0)
 
 struct tally_region *tally_region_get(struct net *net, const char *node,
 				      const char *path, long timeout);

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A user of locks by callbacks, which checks what it is told. Two nodes of this
+ * kernel are needed: the lock's home, and another one:
+ *
+ *	insmod tally_api_user.ko home=a node=b lock=t/l
+ *
+ * Loading fails when something is not as it should be. In the end the lock is
+ * held by the node that is not its home, until it is lost or the module goes;
+ * the parameter lost counts.
+ */
+#include <linux/completion.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/tally.h>
+
+#define TIMEOUT		(20 * HZ)
+#define USERS		3
+#define ROUNDS		200
+
+static char *home = "";
+module_param(home, charp, 0444);
+MODULE_PARM_DESC(home, "node that is the lock's home");
+static char *node = "";
+module_param(node, charp, 0444);
+MODULE_PARM_DESC(node, "another node");
+static char *lock = "";
+module_param(lock, charp, 0444);
+MODULE_PARM_DESC(lock, "ARENA/LOCK");
+static int lost;
+module_param(lost, int, 0444);
+MODULE_PARM_DESC(lost, "how often it was lost");
+
+/**
+ * struct api_user - who asks
+ * @lock: the lock
+ * @answered: granted() was called
+ * @recalled: recall() was called
+ * @err: the answer
+ * @token: the answer
+ * @answers: how many there were
+ */
+struct api_user {
+	struct tally_lock *lock;
+	struct completion answered;
+	struct completion recalled;
+	int err;
+	u64 token;
+	int answers;
+};
+
+static struct api_user users[USERS];	/* the last one is at the home */
+static u64 last_token;
+
+static void test_granted(struct tally_lock *l, void *data, int err, u64 token)
+{
+	struct api_user *user = data;
+
+	user->err = err;
+	user->token = token;
+	user->answers++;
+	complete(&user->answered);
+}
+
+static void test_recall(struct tally_lock *l, void *data)
+{
+	struct api_user *user = data;
+
+	complete(&user->recalled);
+}
+
+static void test_lost(struct tally_lock *l, void *data)
+{
+	if (tally_lock_is_valid(l))
+		pr_err("a lost lock is valid\n");
+	WRITE_ONCE(lost, lost + 1);
+}
+
+static const struct tally_lock_ops test_ops = {
+	.granted	= test_granted,
+	.recall		= test_recall,
+	.lost		= test_lost,
+};
+
+#define EXPECT(what)							\
+do {									\
+	if (!(what)) {							\
+		pr_err("tally_api_user: line %d: not %s\n", __LINE__, #what); \
+		return -EINVAL;						\
+	}								\
+} while (0)
+
+/* The answer, or -ETIMEDOUT. */
+static int answer(struct api_user *user)
+{
+	if (!wait_for_completion_timeout(&user->answered, TIMEOUT))
+		return -ETIMEDOUT;
+	return user->err;
+}
+
+static int ask(struct api_user *user, bool shared, bool try)
+{
+	reinit_completion(&user->answered);
+	reinit_completion(&user->recalled);
+	return tally_lock_acquire_async(user->lock, shared, try);
+}
+
+static int take(struct api_user *user, bool shared)
+{
+	int err = ask(user, shared, false);
+
+	return err ? err : answer(user);
+}
+
+static int test_exclusive(struct api_user *a, struct api_user *b)
+{
+	EXPECT(!take(a, false));
+	EXPECT(a->token > last_token);
+	EXPECT(tally_lock_is_valid(a->lock));
+	EXPECT(ask(a, false, false) == -EALREADY);
+	/* One that waits gets it with a higher token. */
+	EXPECT(!ask(b, false, false));
+	EXPECT(ask(b, false, false) == -EBUSY);
+	EXPECT(tally_lock_acquire_sync(b->lock, NULL, HZ) == -EBUSY);
+	EXPECT(!completion_done(&b->answered));
+	EXPECT(!tally_lock_release_sync(a->lock));
+	EXPECT(!answer(b));
+	EXPECT(b->token > a->token);
+	EXPECT(tally_lock_release_sync(a->lock) == -EINVAL);
+	EXPECT(!tally_lock_release_sync(b->lock));
+	last_token = b->token;
+	return 0;
+}
+
+static int test_try_and_cancel(struct api_user *a, struct api_user *b)
+{
+	int answers = b->answers;
+
+	EXPECT(tally_lock_cancel_async(b->lock) == -EALREADY);
+	EXPECT(!take(a, false));
+	EXPECT(!ask(b, false, true));
+	EXPECT(answer(b) == -EWOULDBLOCK);
+	EXPECT(!ask(b, true, false));
+	EXPECT(!tally_lock_cancel_async(b->lock));
+	EXPECT(answer(b) == -ECANCELED);
+	EXPECT(tally_lock_cancel_async(b->lock) == -EALREADY);
+	EXPECT(!tally_lock_is_valid(b->lock));
+	EXPECT(b->answers == answers + 2);
+	EXPECT(!tally_lock_release_sync(a->lock));
+	return 0;
+}
+
+static int test_modes(struct api_user *a, struct api_user *b)
+{
+	EXPECT(!take(a, true));
+	EXPECT(!take(b, true));
+	reinit_completion(&a->answered);
+	if (!tally_lock_upgrade_async(a->lock))
+		EXPECT(answer(a) == -EDEADLK);
+	EXPECT(tally_lock_is_valid(a->lock));
+	EXPECT(!tally_lock_release_sync(b->lock));
+	EXPECT(tally_lock_downgrade_sync(a->lock) == -EINVAL);
+	EXPECT(!tally_lock_release_sync(a->lock));
+
+	EXPECT(!take(a, false));
+	EXPECT(tally_lock_upgrade_async(a->lock) == -EINVAL);
+	EXPECT(!tally_lock_downgrade_sync(a->lock));
+	EXPECT(!take(b, true));
+	EXPECT(!tally_lock_release_sync(b->lock));
+	EXPECT(!tally_lock_release_sync(a->lock));
+	return 0;
+}
+
+/* Another node wants what is held. */
+static int test_recalls(struct api_user *holder, struct api_user *other)
+{
+	EXPECT(!take(holder, false));
+	EXPECT(!ask(other, false, false));
+	EXPECT(wait_for_completion_timeout(&holder->recalled, TIMEOUT));
+	EXPECT(!completion_done(&other->answered));
+	EXPECT(!tally_lock_release_sync(holder->lock));
+	EXPECT(!answer(other));
+	EXPECT(!tally_lock_release_sync(other->lock));
+	return 0;
+}
+
+/* One that waits is put: it is told nothing, and nothing is left of it. */
+static int test_put(struct api_user *a, struct api_user *b)
+{
+	int answers = b->answers;
+
+	EXPECT(!take(a, false));
+	EXPECT(!ask(b, false, false));
+	tally_lock_put(b->lock);
+	b->lock = NULL;
+	EXPECT(b->answers == answers);
+	EXPECT(!tally_lock_release_sync(a->lock));
+	return 0;
+}
+
+static int test_watched(void)
+{
+	struct tally_lock *l = tally_lock_get(current->nsproxy->net_ns, node,
+					      lock, TIMEOUT);
+	int i, err = 0;
+
+	if (IS_ERR(l))
+		return PTR_ERR(l);
+	tally_lock_set_class(l);
+	EXPECT(tally_lock_acquire_async(l, false, false) == -EINVAL);
+	for (i = 0; !err && i < ROUNDS; i++) {
+		err = i % 2 ? tally_lock_acquire_shared(l, NULL, TIMEOUT) :
+			      tally_lock_acquire_sync(l, NULL, TIMEOUT);
+		if (!err && !(i % 4))
+			err = tally_lock_downgrade_sync(l);
+		err = err ?: tally_lock_release_sync(l);
+	}
+	tally_lock_put(l);
+	return err;
+}
+
+static int test_all(void)
+{
+	struct api_user *a = &users[0], *b = &users[1], *c = &users[2];
+	int err;
+
+	err = test_exclusive(a, b);
+	err = err ?: test_exclusive(a, c);
+	err = err ?: test_exclusive(c, a);
+	err = err ?: test_try_and_cancel(a, b);
+	err = err ?: test_try_and_cancel(c, a);
+	err = err ?: test_modes(a, b);
+	err = err ?: test_modes(c, a);
+	err = err ?: test_recalls(a, c);
+	err = err ?: test_recalls(c, a);
+	err = err ?: test_put(a, b);
+	err = err ?: test_watched();
+	return err ?: take(a, false);
+}
+
+static void put_users(void)
+{
+	int i;
+
+	for (i = 0; i < USERS; i++)
+		if (users[i].lock)
+			tally_lock_put(users[i].lock);
+}
+
+static int get_user_of(struct api_user *user, const char *name)
+{
+	struct tally_lock *l = tally_lock_get(current->nsproxy->net_ns, name,
+					      lock, TIMEOUT);
+
+	if (IS_ERR(l))
+		return PTR_ERR(l);
+	user->lock = l;
+	init_completion(&user->answered);
+	init_completion(&user->recalled);
+	tally_lock_set_ops(l, &test_ops, user);
+	return 0;
+}
+
+static int __init test_init(void)
+{
+	int err = 0, i;
+
+	for (i = 0; !err && i < USERS; i++)
+		err = get_user_of(&users[i], i == USERS - 1 ? home : node);
+	err = err ?: test_all();
+	if (err)
+		put_users();
+	return err;
+}
+
+static void __exit test_exit(void)
+{
+	put_users();
+}
+
+module_init(test_init);
+module_exit(test_exit);
+
+MODULE_DESCRIPTION("What tally tells kernel users of locks");
+MODULE_LICENSE("GPL");
