@@ -180,11 +180,13 @@ static long lock_try_limit(struct tally_lock_req *req)
 /* Inside the handle, which is left. */
 static int lock_ask(struct tally_lock_req *req, bool try)
 {
-	int err = lock_bind(req->handle->lock);
+	/* With the answer, @req may go. */
+	struct tally_handle *handle = req->handle;
+	int err = lock_bind(handle->lock);
 
 	if (!err)
 		err = lock_enqueue(req, try);
-	tally_handle_leave(req->handle);
+	tally_handle_leave(handle);
 	return err;
 }
 

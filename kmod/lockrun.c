@@ -31,10 +31,7 @@ static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
 		req->news(req, what);
 }
 
-/*
- * With c->lock, and last: who waits may be gone with @req, but has yet to take
- * the conn.
- */
+/* With c->lock, and last: who waits may go with @req, the conn is taken after. */
 static void lock_wake(struct tally_lock_req *req)
 {
 	struct tally_conn *conn = req->conn;
@@ -95,6 +92,8 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 	req->token = token;
 	req->granted_at = ktime_get_boottime_ns();
 	req->recalled = false;
+	/* A cancellation that came too late has left its word there. */
+	req->status = 0;
 	req->state = TALLY_LOCK_REQ_HELD;
 	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
 	if (tally_lc_recalled(&c->lc))
@@ -136,7 +135,8 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 	struct tally_lock_req *req = c->upgrader;
 
 	c->upgrader = NULL;
-	if (WARN_ON_ONCE(!req))
+	/* Whoever asked has released it. */
+	if (!req)
 		return;
 	req->status = status;
 	if (!status) {

@@ -83,13 +83,23 @@ static const struct tally_lock_ops test_ops = {
 	.lost		= test_lost,
 };
 
-#define EXPECT(what)							\
-do {									\
-	if (!(what)) {							\
-		pr_err("tally_api_user: line %d: not %s\n", __LINE__, #what); \
-		return -EINVAL;						\
-	}								\
-} while (0)
+#define EXPECT(what)	expect(what, #what, __LINE__)
+
+static bool failed;
+
+static void expect(bool holds, const char *what, int line)
+{
+	if (holds)
+		return;
+	pr_err("tally_api_user: line %d: not %s\n", line, what);
+	failed = true;
+}
+
+/* What was expected came. */
+static int result(void)
+{
+	return failed ? -EINVAL : 0;
+}
 
 /* The answer, or -ETIMEDOUT. */
 static int answer(struct api_user *user)
@@ -130,7 +140,7 @@ static int test_exclusive(struct api_user *a, struct api_user *b)
 	EXPECT(tally_lock_release_sync(a->lock) == -EINVAL);
 	EXPECT(!tally_lock_release_sync(b->lock));
 	last_token = b->token;
-	return 0;
+	return result();
 }
 
 static int test_try_and_cancel(struct api_user *a, struct api_user *b)
@@ -148,7 +158,7 @@ static int test_try_and_cancel(struct api_user *a, struct api_user *b)
 	EXPECT(!tally_lock_is_valid(b->lock));
 	EXPECT(b->answers == answers + 2);
 	EXPECT(!tally_lock_release_sync(a->lock));
-	return 0;
+	return result();
 }
 
 static int test_modes(struct api_user *a, struct api_user *b)
@@ -169,7 +179,7 @@ static int test_modes(struct api_user *a, struct api_user *b)
 	EXPECT(!take(b, true));
 	EXPECT(!tally_lock_release_sync(b->lock));
 	EXPECT(!tally_lock_release_sync(a->lock));
-	return 0;
+	return result();
 }
 
 /* Another node wants what is held. */
@@ -182,7 +192,7 @@ static int test_recalls(struct api_user *holder, struct api_user *other)
 	EXPECT(!tally_lock_release_sync(holder->lock));
 	EXPECT(!answer(other));
 	EXPECT(!tally_lock_release_sync(other->lock));
-	return 0;
+	return result();
 }
 
 /* One that waits is put: it is told nothing, and nothing is left of it. */
@@ -196,7 +206,7 @@ static int test_put(struct api_user *a, struct api_user *b)
 	b->lock = NULL;
 	EXPECT(b->answers == answers);
 	EXPECT(!tally_lock_release_sync(a->lock));
-	return 0;
+	return result();
 }
 
 static int test_watched(void)
@@ -217,7 +227,7 @@ static int test_watched(void)
 		err = err ?: tally_lock_release_sync(l);
 	}
 	tally_lock_put(l);
-	return err;
+	return err ?: result();
 }
 
 static int test_all(void)
