@@ -14,11 +14,6 @@
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)
 
-bool tally_lock_ours(struct tally_lock_client *c)
-{
-	return c->handle->object;
-}
-
 /* The grant counts only while the lease does; our own locks have none. */
 bool tally_lock_lease_valid(struct tally_lock_client *c)
 {
