@@ -2,6 +2,7 @@
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
+#include "sample.h"
 #include "team.h"
 
 struct team;
@@ -19,7 +20,7 @@ struct member {
 /**
  * struct team - threads that run
  * @call: what they do
- * @calls: how often
+ * @left: calls nobody has begun
  * @gate: opened when all are there
  * @inside: those that have not ended
  * @err: first error
@@ -29,7 +30,7 @@ struct member {
  */
 struct team {
 	actor_call call;
-	u32 calls;
+	atomic_t left;
 	struct completion gate;
 	atomic_t inside;
 	int err;
@@ -46,6 +47,25 @@ static void team_leave(struct team *team)
 	complete(&team->ended);
 }
 
+static int team_calls(struct team *team, struct actor *a)
+{
+	u64 before = ktime_get_ns(), now;
+	int err;
+
+	while (atomic_dec_if_positive(&team->left) >= 0) {
+		err = team->call(a);
+		if (err)
+			return err;
+		a->done++;
+		if (!a->samples)
+			continue;
+		now = ktime_get_ns();
+		samples_add(a->samples, now - before);
+		before = now;
+	}
+	return 0;
+}
+
 static int team_thread(void *arg)
 {
 	struct member *member = arg;
@@ -53,9 +73,12 @@ static int team_thread(void *arg)
 	int err;
 
 	wait_for_completion(&team->gate);
-	err = actor_run(member->actor, team->call, team->calls, NULL);
-	if (err)
+	err = team_calls(team, member->actor);
+	if (err) {
 		WRITE_ONCE(team->err, err);
+		/* The others need not go on. */
+		atomic_set(&team->left, 0);
+	}
 	team_leave(team);
 	return 0;
 }
@@ -86,7 +109,7 @@ int team_run(struct actor *actors, u32 n, actor_call call, u32 calls, u64 *ns)
 	if (!team)
 		return -ENOMEM;
 	team->call = call;
-	team->calls = calls;
+	atomic_set(&team->left, n * calls);
 	init_completion(&team->gate);
 	init_completion(&team->ended);
 	atomic_set(&team->inside, n);

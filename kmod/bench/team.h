@@ -7,7 +7,10 @@
 
 #define TEAM_MAX	16
 
-/* All @n make @calls calls each; @ns is from the first to the last one's end. */
+/*
+ * All @n make calls until there were @calls of each in the mean, so that all are
+ * there to the end; @ns is from the first to the last one's end.
+ */
 int team_run(struct actor *actors, u32 n, actor_call call, u32 calls, u64 *ns);
 
 #endif

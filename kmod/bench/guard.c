@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/compiler.h>
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include "guard.h"
+
+void guard_pass(struct guard *guard, u32 who)
+{
+	u64 value = READ_ONCE(guard->value);
+
+	if (READ_ONCE(guard->yields))
+		usleep_range(100, 200);
+	if (guard->who != who) {
+		guard->changes++;
+		guard->run = 0;
+	}
+	guard->who = who;
+	guard->run++;
+	guard->longest = max(guard->longest, guard->run);
+	WRITE_ONCE(guard->value, value + 1);
+}
+
+int guard_pass_token(struct guard *guard, u32 who, u64 token)
+{
+	u64 before = guard->token;
+
+	guard_pass(guard, who);
+	guard->token = token;
+	return token > before ? 0 : -EBADE;
+}

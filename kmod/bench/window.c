@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include "guard.h"
+#include "sample.h"
+#include "team.h"
+#include "window.h"
+
+/* Grants before the window, of each. */
+#define WINDOW_WARM	50
+/* Grants in it, of each in the mean, and of whom got fewest. */
+#define WINDOW_CALLS	2200
+#define WINDOW_SLOWEST	2000
+
+/* Each actor's samples behind each other. */
+static void window_times(struct actor *actors, u32 n, struct samples *all,
+			 struct window_result *result)
+{
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < actors[i].samples->n; k++)
+			samples_add(all, actors[i].samples->v[k]);
+	samples_sort(all);
+	result->p50 = samples_at(all, 500);
+	result->p99 = samples_at(all, 990);
+	result->p999 = samples_at(all, 999);
+}
+
+/* The square of the sum by n times the sum of the squares. */
+static void window_shares(const struct actor *actors, u32 n,
+			  struct window_result *result)
+{
+	u64 sum = 0, squares = 0;
+	u32 i;
+
+	result->slowest = U64_MAX;
+	for (i = 0; i < n; i++) {
+		sum += actors[i].done;
+		squares += actors[i].done * actors[i].done;
+		result->slowest = min(result->slowest, actors[i].done);
+	}
+	result->jain = div64_u64(sum * sum * 1000, squares * n / 1000);
+}
+
+static int window_measure(const struct figure *figure, struct actor *actors,
+			  u32 n, struct window_result *result)
+{
+	struct guard *guard = actors->guard;
+	u64 before, ns;
+	int err;
+	u32 i;
+
+	err = team_run(actors, n, figure->base, WINDOW_WARM, &ns);
+	if (err)
+		return err;
+	for (i = 0; i < n; i++) {
+		actors[i].samples->n = 0;
+		actors[i].done = 0;
+	}
+	before = guard->value;
+	guard->longest = 0;
+	err = team_run(actors, n, figure->base, WINDOW_CALLS, &ns);
+	if (err)
+		return err;
+	if (guard->value - before != WINDOW_CALLS * n)
+		return -EBADE;
+	result->longest = guard->longest;
+	result->rate = div64_u64((u64)WINDOW_CALLS * n * NSEC_PER_SEC, ns);
+	return 0;
+}
+
+int window_run(const struct figure *figure, struct actor *actors, u32 n,
+	       struct window_result *result)
+{
+	struct samples *all = samples_create(WINDOW_CALLS * n);
+	int err = all ? 0 : -ENOMEM;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		actors[i].samples = samples_create(WINDOW_CALLS * n);
+		if (!actors[i].samples)
+			err = -ENOMEM;
+	}
+	if (!err)
+		err = window_measure(figure, actors, n, result);
+	if (!err) {
+		window_times(actors, n, all, result);
+		window_shares(actors, n, result);
+	}
+	if (!err && result->slowest < WINDOW_SLOWEST)
+		err = -ERANGE;
+	for (i = 0; i < n; i++)
+		samples_destroy(actors[i].samples);
+	samples_destroy(all);
+	return err;
+}
