@@ -185,6 +185,10 @@ static void take_result(const struct pairs *p)
 		number(p, "ratio"));
 	if (*pair(p, "base_p50"))
 		take_details(name, p);
+	if (*pair(p, "base_handoffs"))
+		add_row(name, ".handoffs", "per second", number(p, "handoffs"),
+			number(p, "base_handoffs"),
+			per(number(p, "handoffs"), number(p, "base_handoffs")));
 	if (*pair(p, "slowest"))
 		take_grants(name, p);
 	if (strncmp(name, BENCH_AA, strlen(BENCH_AA)))

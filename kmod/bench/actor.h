@@ -15,8 +15,8 @@ struct samples;
  * @who: tells it from others, not 0
  * @seed: of random pauses
  * @guard: what a lock protects, the same for all
- * @samples: each call's nanoseconds are added; NULL: no matter
- * @done: calls made, by who runs a team
+ * @samples: nanoseconds of each call while the guard's window is open; NULL: no
+ *	matter
  * @counter: for the subject, as the next ones; NULL what is not used
  * @cpu: a counter of an arena in mode cpu
  * @lock: a lock
@@ -33,7 +33,6 @@ struct actor {
 	u32 seed;
 	struct guard *guard;
 	struct samples *samples;
-	u64 done;
 	struct tally_counter *counter;
 	struct tally_counter *cpu;
 	struct tally_lock *lock;

@@ -71,6 +71,12 @@ static size_t control_add(size_t at, const char *key, u64 value, u32 digits)
 			      value % unit);
 }
 
+/* So many in a second, in thousandths. */
+static u64 control_changes(const struct rounds_side *side)
+{
+	return div64_u64(side->rate * side->changes * 1000, side->calls);
+}
+
 static void control_tell(const struct figure *figure,
 			 const struct rounds_result *r)
 {
@@ -102,6 +108,12 @@ static void control_tell(const struct figure *figure,
 	for (wait = 0; wait < RAW_WAITS; wait++)
 		at = control_add(at, raw_wait_name(wait),
 				 control_value(figure, r->waits[wait]), 3);
+	if (r->subject.changes)
+		at = control_add(at, "handoffs", control_changes(&r->subject),
+				 3);
+	if (r->base.changes)
+		at = control_add(at, "base_handoffs",
+				 control_changes(&r->base), 3);
 	if (r->base.posts)
 		at = control_add(at, "base_posts",
 				 div64_u64(r->base.posts * 1000,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/compiler.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -11,13 +10,14 @@ void guard_pass(struct guard *guard, u32 who)
 
 	if (READ_ONCE(guard->yields))
 		usleep_range(100, 200);
-	if (guard->who != who) {
+	if (guard->who != who)
 		guard->changes++;
-		guard->run = 0;
+	if (guard_is_open(guard)) {
+		guard->run = guard->who == who ? guard->run + 1 : 1;
+		guard->longest = max(guard->longest, guard->run);
+		guard->grants[who]++;
 	}
 	guard->who = who;
-	guard->run++;
-	guard->longest = max(guard->longest, guard->run);
 	WRITE_ONCE(guard->value, value + 1);
 }
 

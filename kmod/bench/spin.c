@@ -4,6 +4,7 @@
  * atomics among each other only, not of a Write and an atomic; and what was there
  * shows that nobody else got in.
  */
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -28,6 +29,14 @@ static int word_give(struct raw *raw, enum raw_word word, u64 who)
 	return old == who ? 0 : -EBADE;
 }
 
+void spin_rest(void)
+{
+	if (num_online_cpus() > 1)
+		cond_resched();
+	else
+		usleep_range(1, 2);
+}
+
 int spin_take(struct raw *raw, u64 who)
 {
 	unsigned long end = jiffies + SPIN_TIMEOUT;
@@ -38,7 +47,7 @@ int spin_take(struct raw *raw, u64 who)
 		err = raw_word_cas(raw, RAW_WORD_SPIN, 0, who, &old);
 		if (err || !old)
 			return err;
-		cond_resched();
+		spin_rest();
 	} while (time_before(jiffies, end));
 	return -ETIMEDOUT;
 }

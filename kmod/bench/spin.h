@@ -8,6 +8,9 @@
 
 #include "raw.h"
 
+/* Between two looks: on one processor, nothing happens before others run. */
+void spin_rest(void);
+
 /* @who is not 0. -ETIMEDOUT: somebody did not give it back. */
 int spin_take(struct raw *raw, u64 who);
 int spin_give(struct raw *raw, u64 who);

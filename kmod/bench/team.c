@@ -56,11 +56,11 @@ static int team_calls(struct team *team, struct actor *a)
 		err = team->call(a);
 		if (err)
 			return err;
-		a->done++;
 		if (!a->samples)
 			continue;
 		now = ktime_get_ns();
-		samples_add(a->samples, now - before);
+		if (guard_is_open(a->guard))
+			samples_add(a->samples, now - before);
 		before = now;
 	}
 	return 0;

@@ -4,8 +4,9 @@
 #define TALLY_BENCH_TEAM_H
 
 #include "actor.h"
+#include "guard.h"
 
-#define TEAM_MAX	16
+#define TEAM_MAX	GUARD_MAX
 
 /*
  * All @n make calls until there were @calls of each in the mean, so that all are

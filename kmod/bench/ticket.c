@@ -4,8 +4,8 @@
  * tells at once whether it is its turn.
  */
 #include <linux/jiffies.h>
-#include <linux/sched.h>
 #include <linux/kernel.h>
+#include "spin.h"
 #include "ticket.h"
 
 #define TICKET_TIMEOUT	(10 * HZ)
@@ -23,7 +23,7 @@ int ticket_take(struct raw *raw)
 	while (!err && lower_32_bits(word) != mine) {
 		if (time_after(jiffies, end))
 			return -ETIMEDOUT;
-		cond_resched();
+		spin_rest();
 		err = raw_word_read(raw, RAW_WORD_TICKET, &word);
 	}
 	return err;

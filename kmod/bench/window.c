@@ -6,7 +6,10 @@
 #include "team.h"
 #include "window.h"
 
-/* Grants before the window, of each. */
+/*
+ * Grants before and after the window, of each in the mean: in it, all want the
+ * lock.
+ */
 #define WINDOW_WARM	50
 /* Grants in it, of each in the mean, and of whom got fewest. */
 #define WINDOW_CALLS	2200
@@ -31,14 +34,17 @@ static void window_times(struct actor *actors, u32 n, struct samples *all,
 static void window_shares(const struct actor *actors, u32 n,
 			  struct window_result *result)
 {
-	u64 sum = 0, squares = 0;
+	const struct guard *guard = actors->guard;
+	u64 sum = 0, squares = 0, grants;
 	u32 i;
 
+	result->longest = guard->longest;
 	result->slowest = U64_MAX;
 	for (i = 0; i < n; i++) {
-		sum += actors[i].done;
-		squares += actors[i].done * actors[i].done;
-		result->slowest = min(result->slowest, actors[i].done);
+		grants = guard->grants[actors[i].who];
+		sum += grants;
+		squares += grants * grants;
+		result->slowest = min(result->slowest, grants);
 	}
 	result->jain = div64_u64(sum * sum * 1000, squares * n / 1000);
 }
@@ -46,28 +52,18 @@ static void window_shares(const struct actor *actors, u32 n,
 static int window_measure(const struct figure *figure, struct actor *actors,
 			  u32 n, struct window_result *result)
 {
+	u32 calls = WINDOW_CALLS + 2 * WINDOW_WARM;
 	struct guard *guard = actors->guard;
-	u64 before, ns;
+	u64 before = guard->value, ns;
 	int err;
-	u32 i;
 
-	err = team_run(actors, n, figure->base, WINDOW_WARM, &ns);
+	guard->open = before + WINDOW_WARM * n;
+	guard->close = guard->open + WINDOW_CALLS * n;
+	err = team_run(actors, n, figure->base, calls, &ns);
 	if (err)
 		return err;
-	for (i = 0; i < n; i++) {
-		actors[i].samples->n = 0;
-		actors[i].done = 0;
-	}
-	before = guard->value;
-	guard->longest = 0;
-	err = team_run(actors, n, figure->base, WINDOW_CALLS, &ns);
-	if (err)
-		return err;
-	if (guard->value - before != WINDOW_CALLS * n)
-		return -EBADE;
-	result->longest = guard->longest;
-	result->rate = div64_u64((u64)WINDOW_CALLS * n * NSEC_PER_SEC, ns);
-	return 0;
+	result->rate = div64_u64((u64)calls * n * NSEC_PER_SEC, ns);
+	return guard->value - before == calls * n ? 0 : -EBADE;
 }
 
 int window_run(const struct figure *figure, struct actor *actors, u32 n,
