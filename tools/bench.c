@@ -189,6 +189,9 @@ static void take_result(const struct pairs *p)
 		add_row(name, ".handoffs", "per second", number(p, "handoffs"),
 			number(p, "base_handoffs"),
 			per(number(p, "handoffs"), number(p, "base_handoffs")));
+	if (*pair(p, "base_posts"))
+		add_row(name, ".base_wireops", "operations",
+			number(p, "base_posts"), number(p, "base_posts"), 1);
 	if (*pair(p, "slowest"))
 		take_grants(name, p);
 	if (strncmp(name, BENCH_AA, strlen(BENCH_AA)))
