@@ -29,12 +29,17 @@ static int word_give(struct raw *raw, enum raw_word word, u64 who)
 	return old == who ? 0 : -EBADE;
 }
 
+/*
+ * What runs on one processor is all contenders and their devices. Unless it
+ * yields, one that looks in vain goes on doing so for a whole tick, together with
+ * the worker of its queue pair, which makes every handoff one or two ticks long.
+ */
 void spin_rest(void)
 {
 	if (num_online_cpus() > 1)
 		cond_resched();
 	else
-		usleep_range(1, 2);
+		yield();
 }
 
 int spin_take(struct raw *raw, u64 who)
