@@ -262,7 +262,7 @@ static int count_wire(const char *name, unsigned int nodes, double rival)
 	if (!err && wire_read(bench.nodes, nodes, home, &before))
 		return FAILED;
 	snprintf(command, sizeof(command), "count %s %u", name,
-		 BENCH_COUNT / nodes);
+		 BENCH_COUNT);
 	if (!err)
 		err = run_figure(command);
 	if (!err && (wire_read(bench.nodes, nodes, home, &after) ||
@@ -271,7 +271,7 @@ static int count_wire(const char *name, unsigned int nodes, double rival)
 	if (err)
 		return err == ENXIO ? DONE : FAILED;
 	wire_subtract(&after, &before);
-	take_wire(name, &after, home, number(&p, rival ? "changes" : "calls"), rival);
+	take_wire(name, &after, home, number(&p, rival ? "handed" : "calls"), rival);
 	return DONE;
 }
 
@@ -326,11 +326,13 @@ static int measure_all(void)
 		say(BENCH_DIR "figures: %s", strerror(errno));
 		return FAILED;
 	}
-	while (!status && fgets(line, sizeof(line), file)) {
+	while (fgets(line, sizeof(line), file)) {
 		words = sscanf(line, "%63s %u %15s", name, &nodes, need);
 		if (words < 2 || !is_wanted(name))
 			continue;
-		status = measure(name, nodes, words == 3 && is_counted(name, nodes));
+		if (measure(name, nodes,
+			    words == 3 && is_counted(name, nodes)))
+			status = FAILED;
 	}
 	fclose(file);
 	return status;
@@ -429,15 +431,14 @@ static int run_and_show(void)
 	status = set_parameter("rounds", bench.rounds);
 	if (!status)
 		status = set_parameter("calls", bench.calls);
-	if (!status)
-		status = measure_all();
 	if (status)
 		return status;
+	status = measure_all();
 	if (opt.json)
 		show_json();
 	else
 		show_table();
-	return judge();
+	return judge() ? FAILED : status;
 }
 
 int bench_run(int argc, char **argv)

@@ -180,20 +180,20 @@ static int control_count(const struct figure *figure, struct actor *actors,
 			 unsigned int count)
 {
 	actor_call call = figure->subject ?: figure->base;
-	u64 changes = actors->guard->changes, ns;
+	struct team_result team = { };
 	u32 n = stage_actors(figure);
 	int err;
 
 	if (n > 1)
-		err = team_run(actors, n, call, count ?: 1, &ns);
+		err = team_run(actors, n, call, count ?: 1, &team);
 	else
 		err = count ? actor_run(actors, call, count, NULL) :
 			      call(actors);
-	changes = actors->guard->changes - changes;
 	if (!err)
 		scnprintf(control_result, sizeof(control_result),
-			  "name %s calls %u changes %llu\n", figure->name,
-			  count * n, changes);
+			  "name %s calls %llu handed %llu of %llu\n",
+			  figure->name, team.calls ?: count, team.changes,
+			  team.all);
 	return err;
 }
 

@@ -4,6 +4,14 @@
 #include <linux/minmax.h>
 #include "guard.h"
 
+void guard_begin(struct guard *guard)
+{
+	u64 open = READ_ONCE(guard->value) + guard->warm;
+
+	WRITE_ONCE(guard->open, open);
+	WRITE_ONCE(guard->close, guard->width ? open + guard->width : 0);
+}
+
 void guard_pass(struct guard *guard, u32 who)
 {
 	u64 value = READ_ONCE(guard->value);

@@ -16,6 +16,8 @@
  * @who: passed last
  * @run: so often in a row, in the window
  * @longest: longest such run
+ * @width: passes in the window, 0 for none
+ * @warm: passes before it
  * @open: the window begins when so many have passed
  * @close: and ends then
  * @grants: passes in the window, by who
@@ -28,6 +30,8 @@ struct guard {
 	u32 who;
 	u32 run;
 	u32 longest;
+	u64 width;
+	u64 warm;
 	u64 open;
 	u64 close;
 	u64 grants[GUARD_MAX + 1];
@@ -42,6 +46,8 @@ static inline bool guard_is_open(const struct guard *guard)
 	return value >= guard->open && value < guard->close;
 }
 
+/* From now on all want to pass. */
+void guard_begin(struct guard *guard);
 /* Called by who has the lock; all are told apart by @who. */
 void guard_pass(struct guard *guard, u32 who);
 /* The same with a fencing token. -EBADE: it is not above the one before. */

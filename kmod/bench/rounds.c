@@ -132,20 +132,25 @@ static u64 contest_posts(const struct contest *c)
 }
 
 /* All of @side at the same time; nobody may have been let in beside another. */
-static int contest_team(struct contest *c, struct side *side, u32 calls,
-			u64 *ns)
+static int contest_team(struct contest *c, struct side *side, u32 calls)
 {
 	struct guard *guard = c->actors->guard;
-	u64 before = guard->value, changes = guard->changes;
-	u64 posts = contest_posts(c);
+	u64 before = guard->value, posts = contest_posts(c);
+	struct team_result team;
 	int err;
 
-	err = team_run(c->actors, side->n, side->call, calls, ns);
-	if (err || !side->guarded)
+	err = team_run(c->actors, side->n, side->call, calls, &team);
+	if (err)
 		return err;
-	side->changes += guard->changes - changes;
-	side->posts += contest_posts(c) - posts;
-	return guard->value - before == (u64)calls * side->n ? 0 : -EBADE;
+	side->ns += team.ns;
+	side->calls += team.calls;
+	if (!side->guarded)
+		return 0;
+	side->changes += team.changes;
+	/* Those before all had begun have their share. */
+	posts = contest_posts(c) - posts;
+	side->posts += div64_u64(posts * team.calls, team.all);
+	return guard->value - before == team.all ? 0 : -EBADE;
 }
 
 /* With rests while the lock is held; others would be let in meanwhile. */
@@ -153,12 +158,11 @@ static int contest_check(struct contest *c)
 {
 	struct guard *guard = c->actors->guard;
 	int err = 0, i;
-	u64 ns;
 
 	guard->yields = true;
 	for (i = 0; !err && i < 2; i++)
 		if (c->side[i].guarded)
-			err = contest_team(c, &c->side[i], CHECK_CALLS, &ns);
+			err = contest_team(c, &c->side[i], CHECK_CALLS);
 	guard->yields = false;
 	return err;
 }
@@ -166,18 +170,15 @@ static int contest_check(struct contest *c)
 /* One turn of one side. */
 static int contest_turn(struct contest *c, struct side *side)
 {
-	u64 begin = ktime_get_ns(), ns;
+	u64 begin = ktime_get_ns();
 	int err;
 
-	if (c->n > 1) {
-		err = contest_team(c, side, c->calls, &ns);
-	} else {
-		err = actor_run(c->actors, side->call, c->calls, side->single);
-		ns = ktime_get_ns() - begin;
-		side_gather(c, side);
-	}
-	side->ns += ns;
-	side->calls += (u64)c->calls * side->n;
+	if (c->n > 1)
+		return contest_team(c, side, c->calls);
+	err = actor_run(c->actors, side->call, c->calls, side->single);
+	side->ns += ktime_get_ns() - begin;
+	side->calls += c->calls;
+	side_gather(c, side);
 	return err;
 }
 

@@ -8,10 +8,25 @@
 
 #define TEAM_MAX	GUARD_MAX
 
-/*
- * All @n make calls until there were @calls of each in the mean, so that all are
- * there to the end; @ns is from the first to the last one's end.
+/**
+ * struct team_result - what they did
+ * @ns: from when all had begun to the last one's end
+ * @calls: calls made since then
+ * @all: with those before
+ * @changes: passes of the guard since then by somebody else than the one before
  */
-int team_run(struct actor *actors, u32 n, actor_call call, u32 calls, u64 *ns);
+struct team_result {
+	u64 ns;
+	u64 calls;
+	u64 all;
+	u64 changes;
+};
+
+/*
+ * All @n make calls, from when the last one has begun until there were @calls of
+ * each in the mean: nobody has it for himself, at the start or at the end.
+ */
+int team_run(struct actor *actors, u32 n, actor_call call, u32 calls,
+	     struct team_result *result);
 
 #endif

@@ -25,10 +25,7 @@ struct window_result {
 	u64 longest;
 };
 
-/*
- * -EBADE: what the lock protects does not come out right; -ERANGE: somebody got
- * too few grants to say anything.
- */
+/* -EBADE: what the lock protects does not come out right. */
 int window_run(const struct figure *figure, struct actor *actors, u32 n,
 	       struct window_result *result);
 
