@@ -146,6 +146,15 @@ static double per(double value, double base)
 	return base > 0 ? value / base : 1;
 }
 
+/* Wire operations of the baseline for a change of the lock's holder, or 0. */
+static double rival_wire(const struct pairs *p)
+{
+	double handoffs = number(p, "base_handoffs");
+
+	return handoffs > 0 ? number(p, "base_posts") * number(p, "base_rate") /
+			      handoffs : 0;
+}
+
 /* What else is known about a call. */
 static void take_details(const char *name, const struct pairs *p)
 {
@@ -304,8 +313,7 @@ static int measure(const char *name, unsigned int nodes, bool counted)
 		pair(&p, "value"), pair(&p, "unit"), pair(&p, "ratio"),
 		pair(&p, "wait"), pair(&p, "spin"), pair(&p, "direct"),
 		pair(&p, "event"));
-	return counted ? count_wire(name, nodes, number(&p, "base_posts")) :
-			 DONE;
+	return counted ? count_wire(name, nodes, rival_wire(&p)) : DONE;
 }
 
 /* The A/A row always: others are worth nothing without. */

@@ -191,9 +191,8 @@ static int control_count(const struct figure *figure, struct actor *actors,
 			      call(actors);
 	if (!err)
 		scnprintf(control_result, sizeof(control_result),
-			  "name %s calls %llu handed %llu of %llu\n",
-			  figure->name, team.calls ?: count, team.changes,
-			  team.all);
+			  "name %s calls %llu handed %llu\n", figure->name,
+			  team.all ?: count, team.changes);
 	return err;
 }
 

@@ -3,13 +3,14 @@
  * One word holds the next ticket and the one that is served, so that drawing one
  * tells at once whether it is its turn.
  */
+#include <linux/bits.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include "spin.h"
 #include "ticket.h"
 
 #define TICKET_TIMEOUT	(10 * HZ)
-#define TICKET_NEXT	(1ULL << 32)
+#define TICKET_NEXT	BIT_ULL(32)
 
 int ticket_take(struct raw *raw)
 {
