@@ -215,7 +215,10 @@ static int run_figure(const char *command)
 {
 	int err = write_file(BENCH_DIR "run", command);
 
-	if (err && err != ENXIO)
+	if (err == EBADE)
+		say("%s: the lock let two in at once, or its token did not grow",
+		    command);
+	else if (err && err != ENXIO)
 		say("%s: %s", command, strerror(err));
 	return err;
 }
