@@ -12,7 +12,7 @@
  */
 #define WINDOW_WARM	50
 /* Grants in it, of each in the mean. */
-#define WINDOW_CALLS	2200
+#define WINDOW_CALLS	2600
 
 /* Each actor's samples behind each other. */
 static void window_times(struct actor *actors, u32 n, struct samples *all,
