@@ -44,7 +44,7 @@ struct row {
 
 /* "key value" pairs as the module tells them. */
 struct pairs {
-	char text[768];
+	char text[1024];
 	const char *key[BENCH_KEYS];
 	const char *value[BENCH_KEYS];
 	int count;
@@ -55,7 +55,8 @@ static int row_count;
 static double aa_ratio = 1, spread;
 
 static struct {
-	const char *nodes, *counter, *cpu, *lock, *region, *dev, *far;
+	const char *nodes, *counter, *cpu, *lock, *cached, *cpu_lock, *region;
+	const char *dev, *far, *home;
 	const char *figure, *lane;
 	uint32_t rounds, calls;
 } bench;
@@ -145,6 +146,15 @@ static double per(double value, double base)
 	return base > 0 ? value / base : 1;
 }
 
+/* Wire operations of the baseline for a change of the lock's holder, or 0. */
+static double rival_wire(const struct pairs *p)
+{
+	double handoffs = number(p, "base_handoffs");
+
+	return handoffs > 0 ? number(p, "base_posts") * number(p, "base_rate") /
+			      handoffs : 0;
+}
+
 /* What else is known about a call. */
 static void take_details(const char *name, const struct pairs *p)
 {
@@ -166,6 +176,15 @@ static void take_details(const char *name, const struct pairs *p)
 	add_row(name, ".rate", "ops/s", value, base, per(value, base));
 }
 
+/* How a lock was granted: to who got it least; most often in a row. */
+static void take_grants(const char *name, const struct pairs *p)
+{
+	double slowest = number(p, "slowest"), longest = number(p, "longest");
+
+	add_row(name, ".slowest", "grants", slowest, slowest, 1);
+	add_row(name, ".longest", "grants", longest, longest, 1);
+}
+
 static void take_result(const struct pairs *p)
 {
 	const char *name = pair(p, "name"), *unit = pair(p, "unit");
@@ -173,8 +192,17 @@ static void take_result(const struct pairs *p)
 
 	add_row(name, "", unit, number(p, "value"), number(p, "baseline"),
 		number(p, "ratio"));
-	if (!strcmp(unit, "us"))
+	if (*pair(p, "base_p50"))
 		take_details(name, p);
+	if (*pair(p, "base_handoffs"))
+		add_row(name, ".handoffs", "per second", number(p, "handoffs"),
+			number(p, "base_handoffs"),
+			per(number(p, "handoffs"), number(p, "base_handoffs")));
+	if (*pair(p, "base_posts"))
+		add_row(name, ".base_wireops", "operations",
+			number(p, "base_posts"), number(p, "base_posts"), 1);
+	if (*pair(p, "slowest"))
+		take_grants(name, p);
 	if (strncmp(name, BENCH_AA, strlen(BENCH_AA)))
 		return;
 	if (fabs(number(p, "ratio") - 1) > fabs(aa_ratio - 1))
@@ -187,48 +215,89 @@ static int run_figure(const char *command)
 {
 	int err = write_file(BENCH_DIR "run", command);
 
-	if (err && err != ENXIO)
+	if (err == EBADE)
+		say("%s: the lock let two in at once, or its token did not grow",
+		    command);
+	else if (err && err != ENXIO)
 		say("%s: %s", command, strerror(err));
 	return err;
 }
 
-/* Work requests, doorbells and packets of one call. */
-static int count_wire(const char *name)
+/* What @calls calls cost, or, with @rival, each change of a lock's holder. */
+static void take_wire(const char *name, const struct wire *wire, bool whole,
+		      double calls, double rival)
 {
+	double posts = wire->posts / calls, atomics = wire->atomics / calls;
+	double doorbells = wire->doorbells / calls;
+	double messages = wire->messages / calls;
+	char stem[64];
+
+	snprintf(stem, sizeof(stem), "%.*s",
+		 (int)(strrchr(name, '.') - name), name);
+	add_row(stem, ".wireops", "operations", posts, rival ? rival : posts,
+		rival ? per(posts, rival) : 1);
+	add_row(stem, ".atomics", "operations", atomics,
+		rival ? rival : atomics, rival ? per(atomics, rival) : 1);
+	add_row(stem, ".messages", "operations", messages, messages, 1);
+	if (!rival)
+		add_row(stem, ".waits", "doorbells", doorbells, doorbells, 1);
+	/* What we count all of is a packet there and one back. */
+	if (wire->posts && wire->posts == wire->atomics +
+					  (whole ? wire->messages : 0))
+		add_row(stem, ".packets", "packets", wire->packets / calls,
+			2 * posts, per(wire->packets, 2 * wire->posts));
+}
+
+static void wire_subtract(struct wire *wire, const struct wire *before)
+{
+	wire->posts -= before->posts;
+	wire->atomics -= before->atomics;
+	wire->messages -= before->messages;
+	wire->doorbells -= before->doorbells;
+	wire->packets -= before->packets;
+}
+
+/*
+ * Work requests, doorbells and packets of one call; with @rival, what a baseline
+ * needs to take and release a lock, of one change of its holder.
+ */
+static int count_wire(const char *name, unsigned int nodes, double rival)
+{
+	const char *home = nodes > 1 ? bench.home : NULL;
 	struct wire before, after;
-	char command[96], stem[64];
-	double calls = BENCH_COUNT;
+	char command[96];
+	struct pairs p;
 	int err;
 
 	snprintf(command, sizeof(command), "count %s 0", name);
 	err = run_figure(command);
-	if (!err && wire_read(bench.nodes, &before))
+	if (!err && wire_read(bench.nodes, nodes, home, &before))
 		return FAILED;
-	snprintf(command, sizeof(command), "count %s %u", name, BENCH_COUNT);
+	snprintf(command, sizeof(command), "count %s %u", name,
+		 BENCH_COUNT);
 	if (!err)
 		err = run_figure(command);
-	if (!err && wire_read(bench.nodes, &after))
+	if (!err && (wire_read(bench.nodes, nodes, home, &after) ||
+		     read_pairs(&p)))
 		return FAILED;
 	if (err)
 		return err == ENXIO ? DONE : FAILED;
-	snprintf(stem, sizeof(stem), "%.*s",
-		 (int)(strrchr(name, '.') - name), name);
-	add_row(stem, ".wire", "operations", (after.posts - before.posts) / calls,
-		(after.posts - before.posts) / calls, 1);
-	add_row(stem, ".waits", "doorbells",
-		(after.doorbells - before.doorbells) / calls,
-		(after.doorbells - before.doorbells) / calls, 1);
-	/* An atomic is a packet there and one back. */
-	if (after.atomics - before.atomics == after.posts - before.posts)
-		add_row(stem, ".packets", "packets",
-			(after.packets - before.packets) / calls,
-			2 * (after.atomics - before.atomics) / calls,
-			per(after.packets - before.packets,
-			    2 * (after.atomics - before.atomics)));
+	wire_subtract(&after, &before);
+	take_wire(name, &after, home, number(&p, rival ? "handed" : "calls"), rival);
 	return DONE;
 }
 
-static int measure(const char *name, int need_wire)
+/* Is what it puts on the wire to be counted? Of several nodes only with all. */
+static bool is_counted(const char *name, unsigned int nodes)
+{
+	const char *end = strrchr(name, '.');
+
+	if (nodes > 1)
+		return bench.home && !strcmp(end, ".goodput");
+	return !strcmp(end, ".latency");
+}
+
+static int measure(const char *name, unsigned int nodes, bool counted)
 {
 	struct pairs p;
 	int err;
@@ -247,7 +316,14 @@ static int measure(const char *name, int need_wire)
 		pair(&p, "value"), pair(&p, "unit"), pair(&p, "ratio"),
 		pair(&p, "wait"), pair(&p, "spin"), pair(&p, "direct"),
 		pair(&p, "event"));
-	return need_wire ? count_wire(name) : DONE;
+	return counted ? count_wire(name, nodes, rival_wire(&p)) : DONE;
+}
+
+/* The A/A row always: others are worth nothing without. */
+static bool is_wanted(const char *name)
+{
+	return !bench.figure || !strcmp(name, BENCH_SPREAD) ||
+	       !strncmp(name, bench.figure, strlen(bench.figure));
 }
 
 static int measure_all(void)
@@ -255,18 +331,19 @@ static int measure_all(void)
 	FILE *file = fopen(BENCH_DIR "figures", "re");
 	char line[128], name[64], need[16];
 	int status = DONE, words;
+	unsigned int nodes;
 
 	if (!file) {
 		say(BENCH_DIR "figures: %s", strerror(errno));
 		return FAILED;
 	}
-	while (!status && fgets(line, sizeof(line), file)) {
-		words = sscanf(line, "%63s %*u %15s", name, need);
-		if (words < 1 || (bench.figure &&
-				  strncmp(name, bench.figure,
-					  strlen(bench.figure))))
+	while (fgets(line, sizeof(line), file)) {
+		words = sscanf(line, "%63s %u %15s", name, &nodes, need);
+		if (words < 2 || !is_wanted(name))
 			continue;
-		status = measure(name, words == 2 && strstr(name, "latency"));
+		if (measure(name, nodes,
+			    words == 3 && is_counted(name, nodes)))
+			status = FAILED;
 	}
 	fclose(file);
 	return status;
@@ -334,16 +411,17 @@ static int run_program(char *const argv[])
 static int load(void)
 {
 	static const char *const keys[] = { "nodes", "counter", "cpu", "lock",
-				     "region", "dev", "far" };
+				     "cached", "cpu_lock", "region", "dev",
+				     "far" };
 	const char *const values[] = { bench.nodes, bench.counter, bench.cpu,
-				       bench.lock, bench.region, bench.dev,
-				       bench.far };
-	char words[7][160], *argv[10];
+				       bench.lock, bench.cached, bench.cpu_lock,
+				       bench.region, bench.dev, bench.far };
+	char words[9][160], *argv[12];
 	int argc = 0, i;
 
 	argv[argc++] = "modprobe";
 	argv[argc++] = "tally_bench";
-	for (i = 0; i < 7; i++) {
+	for (i = 0; i < 9; i++) {
 		if (!values[i])
 			continue;
 		snprintf(words[i], sizeof(words[i]), "%s=%s", keys[i],
@@ -364,15 +442,14 @@ static int run_and_show(void)
 	status = set_parameter("rounds", bench.rounds);
 	if (!status)
 		status = set_parameter("calls", bench.calls);
-	if (!status)
-		status = measure_all();
 	if (status)
 		return status;
+	status = measure_all();
 	if (opt.json)
 		show_json();
 	else
 		show_table();
-	return judge();
+	return judge() ? FAILED : status;
 }
 
 int bench_run(int argc, char **argv)
@@ -383,6 +460,9 @@ int bench_run(int argc, char **argv)
 		{ .key = "counter", .parse = arg_word, .to = &bench.counter },
 		{ .key = "cpu", .parse = arg_word, .to = &bench.cpu },
 		{ .key = "lock", .parse = arg_word, .to = &bench.lock },
+		{ .key = "cached", .parse = arg_word, .to = &bench.cached },
+		{ .key = "cpu_lock", .parse = arg_word, .to = &bench.cpu_lock },
+		{ .key = "home", .parse = arg_word, .to = &bench.home },
 		{ .key = "region", .parse = arg_word, .to = &bench.region },
 		{ .key = "dev", .parse = arg_word, .to = &bench.dev },
 		{ .key = "far", .parse = arg_word, .to = &bench.far },

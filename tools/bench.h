@@ -7,19 +7,26 @@
 
 /**
  * struct wire - counters
- * @posts: work requests that tally posted, but messages and registrations
+ * @posts: work requests that tally posted, but registrations
  * @atomics: those of them that were atomics
- * @doorbells: how often it rang for them
+ * @messages: those of them that were Sends
+ * @doorbells: how often it rang for the others
  * @packets: packets that the devices sent
  */
 struct wire {
 	uint64_t posts;
 	uint64_t atomics;
+	uint64_t messages;
 	uint64_t doorbells;
 	uint64_t packets;
 };
 
-/* @nodes: the first name in it, NULL: the first node. Return: enum status. */
-int wire_read(const char *nodes, struct wire *wire);
+/*
+ * The sum over the first @count of @nodes, which are separated by commas, and
+ * @home unless it is NULL. @nodes is NULL: the first node there is. Return: enum
+ * status.
+ */
+int wire_read(const char *nodes, unsigned int count, const char *home,
+	      struct wire *wire);
 
 #endif

@@ -30,6 +30,9 @@ static void wire_item(struct nlattr *item)
 		wire_to->posts += value;
 	} else if (!strcmp(name, "post_read") || !strcmp(name, "post_write")) {
 		wire_to->posts += value;
+	} else if (!strcmp(name, "post_send")) {
+		wire_to->messages += value;
+		wire_to->posts += value;
 	} else if (!strcmp(name, "doorbell")) {
 		wire_to->doorbells += value;
 	}
@@ -70,23 +73,36 @@ static uint64_t wire_packets(void)
 	return sum;
 }
 
-int wire_read(const char *nodes, struct wire *wire)
+static int wire_add(const char *node)
 {
 	struct tnl_request req = { .words = stat_words,
 				  .count = TALLY_A_STAT_MAX + 1,
 				  .about = "stats" };
+
+	if (tnl_begin(&req, TALLY_CMD_STATS_GET, false))
+		return FAILED;
+	tnl_put_node(&req, TALLY_A_STAT_NODE, node);
+	return tnl_talk(&req, TALLY_A_STAT_MAX, wire_stats);
+}
+
+int wire_read(const char *nodes, unsigned int count, const char *home,
+	      struct wire *wire)
+{
+	int status = DONE, len;
 	char name[64];
-	int status;
 
 	memset(wire, 0, sizeof(*wire));
 	wire_to = wire;
-	if (nodes)
-		snprintf(name, sizeof(name), "%.*s",
-			 (int)strcspn(nodes, ","), nodes);
-	if (tnl_begin(&req, TALLY_CMD_STATS_GET, false))
-		return FAILED;
-	tnl_put_node(&req, TALLY_A_STAT_NODE, nodes ? name : NULL);
-	status = tnl_talk(&req, TALLY_A_STAT_MAX, wire_stats);
+	if (!nodes)
+		status = wire_add(NULL);
+	for (; nodes && *nodes && count && !status; count--) {
+		len = strcspn(nodes, ",");
+		snprintf(name, sizeof(name), "%.*s", len, nodes);
+		status = wire_add(name);
+		nodes += len + (nodes[len] == ',');
+	}
+	if (home && !status)
+		status = wire_add(home);
 	wire->packets = wire_packets();
 	return status;
 }

@@ -3,7 +3,10 @@
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include "actor.h"
+#include "guard.h"
 #include "sample.h"
+#include "spin.h"
+#include "ticket.h"
 
 /* Longer than anything here may take. */
 #define TIMEOUT		(10 * HZ)
@@ -26,6 +29,11 @@ int actor_raw_cas_faa(struct actor *a)
 int actor_raw_lock(struct actor *a)
 {
 	return raw_lock(a->raw);
+}
+
+int actor_raw_shared(struct actor *a)
+{
+	return raw_shared(a->raw);
 }
 
 int actor_raw_write8(struct actor *a)
@@ -62,14 +70,82 @@ int actor_cpu_add(struct actor *a)
 	return tally_counter_add(a->cpu, 1, &old, TIMEOUT);
 }
 
-/* Taken and given back to its home, which costs two round trips. */
-int actor_lock_cold(struct actor *a)
+static int actor_take(struct tally_lock *lock)
 {
 	u64 token;
 	int err;
 
-	err = tally_lock_acquire_sync(a->lock, &token, TIMEOUT);
+	err = tally_lock_acquire_sync(lock, &token, TIMEOUT);
+	return err ? err : tally_lock_release_sync(lock);
+}
+
+/* Taken and given back to its home, which costs two round trips. */
+int actor_lock_cold(struct actor *a)
+{
+	return actor_take(a->lock);
+}
+
+int actor_lock_shared(struct actor *a)
+{
+	u64 token;
+	int err;
+
+	err = tally_lock_acquire_shared(a->lock, &token, TIMEOUT);
 	return err ? err : tally_lock_release_sync(a->lock);
+}
+
+/* Costs nothing on the wire, as long as nobody else asks. */
+int actor_lock_cached(struct actor *a)
+{
+	return actor_take(a->cached);
+}
+
+int actor_lock_cpu(struct actor *a)
+{
+	return actor_take(a->cpu_lock);
+}
+
+int actor_lock_pass(struct actor *a)
+{
+	int err, passed;
+	u64 token;
+
+	err = tally_lock_acquire_sync(a->lock, &token, TIMEOUT);
+	if (err)
+		return err;
+	passed = guard_pass_token(a->guard, a->who, token);
+	err = tally_lock_release_sync(a->lock);
+	return passed ? passed : err;
+}
+
+int actor_spin_pass(struct actor *a)
+{
+	int err = spin_take(a->raw, a->who);
+
+	if (err)
+		return err;
+	guard_pass(a->guard, a->who);
+	return spin_give(a->raw, a->who);
+}
+
+int actor_backoff_pass(struct actor *a)
+{
+	int err = backoff_take(a->raw, a->who, &a->seed);
+
+	if (err)
+		return err;
+	guard_pass(a->guard, a->who);
+	return backoff_give(a->raw, a->who);
+}
+
+int actor_ticket_pass(struct actor *a)
+{
+	int err = ticket_take(a->raw);
+
+	if (err)
+		return err;
+	guard_pass(a->guard, a->who);
+	return ticket_give(a->raw);
 }
 
 static int actor_transferred(struct actor *a, ssize_t ret)

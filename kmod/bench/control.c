@@ -14,6 +14,7 @@
 #include <linux/uaccess.h>
 #include "control.h"
 #include "rounds.h"
+#include "window.h"
 
 static unsigned int rounds = ROUNDS_MIN;
 module_param(rounds, uint, 0644);
@@ -26,7 +27,7 @@ static DEFINE_MUTEX(control_lock);	/* the stage, the result, runs */
 static struct stage control_stage;	/* under control_lock */
 static const struct stage_paths *control_paths;
 static struct dentry *control_dir;
-static char control_result[768];	/* under control_lock */
+static char control_result[1024];	/* under control_lock */
 static const char *control_figure;	/* what is measured */
 static u32 control_round;
 
@@ -70,6 +71,12 @@ static size_t control_add(size_t at, const char *key, u64 value, u32 digits)
 			      value % unit);
 }
 
+/* So many in a second, in thousandths. */
+static u64 control_changes(const struct rounds_side *side)
+{
+	return div64_u64(side->rate * side->changes * 1000, side->calls);
+}
+
 static void control_tell(const struct figure *figure,
 			 const struct rounds_result *r)
 {
@@ -101,7 +108,53 @@ static void control_tell(const struct figure *figure,
 	for (wait = 0; wait < RAW_WAITS; wait++)
 		at = control_add(at, raw_wait_name(wait),
 				 control_value(figure, r->waits[wait]), 3);
+	if (r->subject.changes)
+		at = control_add(at, "handoffs", control_changes(&r->subject),
+				 3);
+	if (r->base.changes)
+		at = control_add(at, "base_handoffs",
+				 control_changes(&r->base), 3);
+	if (r->base.posts)
+		at = control_add(at, "base_posts",
+				 div64_u64(r->base.posts * 1000,
+					   r->base.calls), 3);
 	scnprintf(control_result + at, sizeof(control_result) - at, "\n");
+}
+
+/* Baseline: the median, or what is fair. */
+static void control_tell_window(const struct figure *figure,
+				const struct window_result *r)
+{
+	bool tail = figure->kind == FIGURE_TAIL;
+	u64 ratio = tail ? div64_u64(r->p99 * 1000000, r->p50 ?: 1) : r->jain;
+	size_t at;
+
+	at = scnprintf(control_result, sizeof(control_result),
+		       "name %s unit %s wait %s", figure->name,
+		       figure_unit(figure), tail ? "p50" : "equal");
+	at = control_add(at, "value", tail ? r->p99 : r->jain, tail ? 3 : 6);
+	at = control_add(at, "baseline", tail ? r->p50 : 1, tail ? 3 : 0);
+	at = control_add(at, "ratio", ratio, 6);
+	at = control_add(at, "low", ratio, 6);
+	at = control_add(at, "high", ratio, 6);
+	at = control_add(at, "p50", r->p50, 0);
+	at = control_add(at, "p99", r->p99, 0);
+	at = control_add(at, "p999", r->p999, 0);
+	at = control_add(at, "rate", r->rate, 0);
+	at = control_add(at, "slowest", r->slowest, 0);
+	at = control_add(at, "longest", r->longest, 0);
+	scnprintf(control_result + at, sizeof(control_result) - at, "\n");
+}
+
+static int control_watch(const struct figure *figure, struct actor *actors)
+{
+	struct window_result result = { };
+	int err;
+
+	err = window_run(figure, actors, stage_actors(figure), &result);
+	if (!err)
+		control_tell_window(figure, &result);
+	return err;
 }
 
 static int control_measure(const struct figure *figure, struct actor *actors)
@@ -119,21 +172,33 @@ static int control_measure(const struct figure *figure, struct actor *actors)
 	return err;
 }
 
-/* The subject alone, for who counts what it does. */
+/*
+ * The subject alone, for who counts what it does. What is done only once, as
+ * fetching keys, is not counted: "count FIGURE 0" has done it.
+ */
 static int control_count(const struct figure *figure, struct actor *actors,
 			 unsigned int count)
 {
 	actor_call call = figure->subject ?: figure->base;
+	struct team_result team = { };
+	u32 n = stage_actors(figure);
 	int err;
 
-	/* What is done only once, as fetching keys, is not counted. */
-	err = count ? 0 : call(actors);
-	if (!err)
-		err = actor_run(actors, call, count, NULL);
+	if (n > 1)
+		err = team_run(actors, n, call, count ?: 1, &team);
+	else
+		err = count ? actor_run(actors, call, count, NULL) :
+			      call(actors);
 	if (!err)
 		scnprintf(control_result, sizeof(control_result),
-			  "name %s calls %u\n", figure->name, count);
+			  "name %s calls %llu handed %llu\n", figure->name,
+			  team.all ?: count, team.changes);
 	return err;
+}
+
+static bool control_is_window(const struct figure *figure)
+{
+	return figure->kind == FIGURE_TAIL || figure->kind == FIGURE_FAIRNESS;
 }
 
 static int control_run(const char *name, bool count, unsigned int times)
@@ -150,9 +215,15 @@ static int control_run(const char *name, bool count, unsigned int times)
 	if (!actors)
 		return -ENOMEM;
 	err = stage_set(&control_stage, control_paths, figure, actors);
-	if (!err)
-		err = count ? control_count(figure, actors, times) :
-			      control_measure(figure, actors);
+	if (err)
+		goto out;
+	if (count)
+		err = control_count(figure, actors, times);
+	else if (control_is_window(figure))
+		err = control_watch(figure, actors);
+	else
+		err = control_measure(figure, actors);
+out:
 	kfree(actors);
 	return err;
 }
@@ -213,6 +284,8 @@ static int figures_show(struct seq_file *m, void *data)
 		[NEED_COUNTER]	= " counter",
 		[NEED_CPU]	= " cpu",
 		[NEED_LOCK]	= " lock",
+		[NEED_CACHED]	= " cached",
+		[NEED_CPU_LOCK]	= " cpu_lock",
 		[NEED_REGION]	= " region",
 	};
 	const struct figure *figure = NULL;

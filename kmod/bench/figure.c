@@ -20,6 +20,11 @@
 	  .subject = actor_counter_add, .need = NEED_COUNTER, \
 	  .actors = _actors, .nodes = _nodes }
 
+#define CONTENDED(_name, _base, _actors) \
+	{ .name = _name, .kind = FIGURE_THROUGHPUT, .base = _base, \
+	  .subject = actor_lock_pass, .need = NEED_LOCK, \
+	  .actors = _actors, .nodes = true, .guarded = true, .slow = 4 }
+
 /* Depth: how many transfers are posted before one is waited for. */
 static const struct figure figures[] = {
 	RAW("raw.faa.latency", actor_raw_faa),
@@ -75,6 +80,38 @@ static const struct figure figures[] = {
 	ADDS("counter.add.nodes8.throughput", 8, true),
 	{ .name = "lock.cold.latency", .need = NEED_LOCK,
 	  .base = actor_raw_lock, .subject = actor_lock_cold },
+	{ .name = "lock.shared.cold.latency", .need = NEED_LOCK,
+	  .base = actor_raw_shared, .subject = actor_lock_shared },
+	{ .name = "lock.cached.latency", .need = NEED_CACHED,
+	  .base = actor_lock_cold, .subject = actor_lock_cached },
+	{ .name = "lock.cpu.cold.latency", .need = NEED_CPU_LOCK,
+	  .base = actor_lock_cold, .subject = actor_lock_cpu },
+	CONTENDED("lock.contended2.goodput", actor_spin_pass, 2),
+	CONTENDED("lock.contended4.goodput", actor_spin_pass, 4),
+	CONTENDED("lock.contended8.goodput", actor_spin_pass, 8),
+	CONTENDED("lock.contended16.goodput", actor_spin_pass, 16),
+	CONTENDED("lock.contended8.goodput.vs_ticket", actor_ticket_pass, 8),
+	CONTENDED("lock.contended8.goodput.vs_backoff", actor_backoff_pass, 8),
+	/* Half a round trip is one message. */
+	{ .name = "lock.handoff.latency", .need = NEED_LOCK,
+	  .base = actor_raw_send, .subject = actor_lock_pass, .count = 2,
+	  .actors = 8, .nodes = true, .guarded = true, .alone = true,
+	  .by_event = true, .slow = 4 },
+	{ .name = "lock.contended8.p99", .kind = FIGURE_TAIL,
+	  .need = NEED_LOCK, .base = actor_lock_pass, .actors = 8,
+	  .nodes = true, .guarded = true },
+	{ .name = "lock.fairness8", .kind = FIGURE_FAIRNESS,
+	  .need = NEED_LOCK, .base = actor_lock_pass, .actors = 8,
+	  .nodes = true, .guarded = true },
+	/* Eight times one. */
+	{ .name = "lock.readers8.goodput", .kind = FIGURE_THROUGHPUT,
+	  .need = NEED_LOCK, .base = actor_lock_shared,
+	  .subject = actor_lock_shared, .count = 8, .actors = 8,
+	  .nodes = true, .alone = true, .slow = 4 },
+	{ .name = "lock.readers8.goodput.vs_raw", .kind = FIGURE_THROUGHPUT,
+	  .need = NEED_LOCK, .base = actor_raw_shared,
+	  .subject = actor_lock_shared, .actors = 8, .nodes = true,
+	  .slow = 4 },
 	{ .name = "region.write64k.latency", .need = NEED_REGION,
 	  .base = actor_raw_write, .subject = actor_region_write,
 	  .size = 64 * KIB, .count = 1, .slow = 8 },
@@ -112,6 +149,8 @@ const char *figure_unit(const struct figure *figure)
 		[FIGURE_LATENCY]	= "us",
 		[FIGURE_BANDWIDTH]	= "MB/s",
 		[FIGURE_THROUGHPUT]	= "ops/s",
+		[FIGURE_TAIL]		= "us",
+		[FIGURE_FAIRNESS]	= "index",
 	};
 
 	return units[figure->kind];

@@ -9,6 +9,8 @@ enum figure_kind {
 	FIGURE_LATENCY,		/* of a call; less is better */
 	FIGURE_BANDWIDTH,	/* of transfers */
 	FIGURE_THROUGHPUT,	/* calls in a second, of several actors */
+	FIGURE_TAIL,		/* 99th percentile of a call against the median */
+	FIGURE_FAIRNESS,	/* Jain's index of what each of several got */
 };
 
 /* What of tally a figure uses. */
@@ -17,6 +19,8 @@ enum figure_need {
 	NEED_COUNTER,
 	NEED_CPU,
 	NEED_LOCK,
+	NEED_CACHED,	/* a lock that is kept, and one that is not */
+	NEED_CPU_LOCK,	/* a lock of mode cpu, and one of mode nic */
 	NEED_REGION,
 };
 
@@ -28,9 +32,12 @@ enum figure_need {
  * @base: the baseline's call
  * @subject: the subject's call; NULL: it is about the baseline alone
  * @size: bytes of a transfer
- * @count: transfers in flight, baseline
+ * @count: transfers in flight, or whatever a call makes several of, baseline
  * @actors: how many call at the same time; 0 is 1
  * @nodes: each of them is a node
+ * @guarded: they hold a lock in the call, which has to exclude the others
+ * @alone: a single actor calls the baseline
+ * @by_event: the baseline waits by RAW_EVENT, as the subject does
  * @slow: that many times fewer calls than others; 0 is 1
  */
 struct figure {
@@ -43,6 +50,9 @@ struct figure {
 	u32 count;
 	u32 actors;
 	bool nodes;
+	bool guarded;
+	bool alone;
+	bool by_event;
 	u32 slow;
 };
 

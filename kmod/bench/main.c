@@ -33,6 +33,12 @@ MODULE_PARM_DESC(cpu, "ARENA/COUNTER in an arena of mode cpu");
 static char *lock = "";
 module_param(lock, charp, 0444);
 MODULE_PARM_DESC(lock, "ARENA/LOCK to take and release");
+static char *cached = "";
+module_param(cached, charp, 0444);
+MODULE_PARM_DESC(cached, "ARENA/LOCK with caching on");
+static char *cpu_lock = "";
+module_param(cpu_lock, charp, 0444);
+MODULE_PARM_DESC(cpu_lock, "ARENA/LOCK in an arena of mode cpu");
 static char *region = "";
 module_param(region, charp, 0444);
 MODULE_PARM_DESC(region, "ARENA/REGION of 4 MiB to write and read");
@@ -79,6 +85,8 @@ static int __init bench_init(void)
 		.counter = counter,
 		.cpu = cpu,
 		.lock = lock,
+		.cached = cached,
+		.cpu_lock = cpu_lock,
 		.region = region,
 	};
 	err = ib_register_client(&bench_client);

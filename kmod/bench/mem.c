@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include "mem.h"
@@ -17,36 +18,51 @@ void mem_destroy(struct mem *mem)
 	for (i = 0; i < MEM_KEYS; i++)
 		if (!IS_ERR_OR_NULL(mem->mr[i]))
 			ib_dereg_mr(mem->mr[i]);
-	if (mem->dma)
-		ib_dma_unmap_page(mem->ibdev, mem->dma, mem_size(mem),
-				  DMA_BIDIRECTIONAL);
-	if (mem->page)
-		__free_pages(mem->page, mem->order);
+	ib_dma_unmap_page(mem->ibdev, mem->dma, mem_size(mem),
+			  DMA_BIDIRECTIONAL);
+	__free_pages(mem->page, mem->order);
 	kfree(mem);
 }
 
-struct mem *mem_create(struct ib_device *ibdev, u32 size)
+/* @page becomes its own; NULL: there was none. */
+static struct mem *mem_make(struct ib_device *ibdev, struct page *page,
+			    unsigned int order)
 {
 	struct mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL);
 	u64 dma;
 
-	if (!mem)
-		return ERR_PTR(-ENOMEM);
-	mem->ibdev = ibdev;
-	mem->order = get_order(size);
-	mem->page = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN,
-				mem->order);
-	if (!mem->page)
+	if (!mem || !page)
 		goto err;
-	dma = ib_dma_map_page(ibdev, mem->page, 0, mem_size(mem),
+	dma = ib_dma_map_page(ibdev, page, 0, PAGE_SIZE << order,
 			      DMA_BIDIRECTIONAL);
 	if (ib_dma_mapping_error(ibdev, dma))
 		goto err;
+	mem->ibdev = ibdev;
+	mem->page = page;
+	mem->order = order;
 	mem->dma = dma;
 	return mem;
 err:
-	mem_destroy(mem);
+	if (page)
+		__free_pages(page, order);
+	kfree(mem);
 	return ERR_PTR(-ENOMEM);
+}
+
+struct mem *mem_create(struct ib_device *ibdev, u32 size)
+{
+	unsigned int order = get_order(size);
+
+	return mem_make(ibdev, alloc_pages(GFP_KERNEL | __GFP_ZERO |
+					   __GFP_NOWARN, order), order);
+}
+
+struct mem *mem_share(struct mem *other)
+{
+	if (WARN_ON_ONCE(other->order))
+		return ERR_PTR(-EINVAL);
+	get_page(other->page);
+	return mem_make(other->ibdev, other->page, 0);
 }
 
 /* The @index-th key. */

@@ -16,7 +16,7 @@
  * @ibdev: the device
  * @page: the first page
  * @order: log2 of the number of pages
- * @dma: address for the device, 0 until it is mapped
+ * @dma: address for the device
  * @mr: keys, each for MEM_UNIT bytes or what there is
  */
 struct mem {
@@ -30,6 +30,8 @@ struct mem {
 /* ERR_PTR on error. */
 struct mem *mem_create(struct ib_device *ibdev, u32 size);
 void mem_destroy(struct mem *mem);
+/* Memory of one page, once more, for keys of another protection domain. */
+struct mem *mem_share(struct mem *other);
 /* Make the keys; each is registered by a call of @reg. */
 int mem_register(struct mem *mem, struct ib_pd *pd,
 		 int (*reg)(void *arg, struct ib_reg_wr *wr), void *arg);

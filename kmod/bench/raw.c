@@ -103,6 +103,11 @@ static int raw_register(void *arg, struct ib_reg_wr *wr)
 	return raw_run(raw, &wr->wr);
 }
 
+int raw_register_mem(struct raw *raw, struct mem *mem)
+{
+	return mem_register(mem, raw->pd, raw_register, raw);
+}
+
 static struct ib_cq *raw_make_cq(struct raw *raw)
 {
 	struct ib_cq_init_attr attr = { .cqe = RAW_CQES };
@@ -194,7 +199,7 @@ static int raw_make_mem(struct raw *raw, bool bulk)
 	raw->words = mem_create(raw->ibdev, PAGE_SIZE);
 	if (IS_ERR(raw->words))
 		return PTR_ERR(raw->words);
-	err = mem_register(raw->words, raw->pd, raw_register, raw);
+	err = raw_register_mem(raw, raw->words);
 	if (err || !bulk)
 		return err;
 	raw->from = mem_create(raw->ibdev, RAW_BULK);
@@ -203,7 +208,7 @@ static int raw_make_mem(struct raw *raw, bool bulk)
 	raw->to = mem_create(raw->ibdev, RAW_BULK);
 	if (IS_ERR(raw->to))
 		return PTR_ERR(raw->to);
-	return mem_register(raw->to, raw->pd, raw_register, raw);
+	return raw_register_mem(raw, raw->to);
 }
 
 void raw_drop_qps(struct raw *raw)
@@ -234,6 +239,7 @@ void raw_destroy(struct raw *raw)
 	if (raw->far)
 		far_destroy(raw->far);
 	raw_drop_qps(raw);
+	mem_destroy(raw->common);
 	mem_destroy(raw->words);
 	mem_destroy(raw->from);
 	mem_destroy(raw->to);

@@ -65,6 +65,7 @@ struct far;
  *	NULL
  * @far: connection to another machine, NULL without
  * @words: a page: the target's words, results, messages
+ * @common: the words' page of another one, NULL before raw_share()
  * @from: source of Writes and sink of Reads, NULL without bulk
  * @to: the other end of them
  * @target: where the other end is
@@ -73,6 +74,7 @@ struct far;
  * @finished: it came
  * @done: the same for who sleeps (RAW_EVENT); the event came (RAW_DIRECT)
  * @status: how it went
+ * @posts: work requests on words of @common so far
  * @wrs: work requests of a transfer
  * @sges: their local memory
  */
@@ -84,6 +86,7 @@ struct raw {
 	struct raw_side side[2];
 	struct far *far;
 	struct mem *words;
+	struct mem *common;
 	struct mem *from;
 	struct mem *to;
 	struct raw_target target;
@@ -92,6 +95,7 @@ struct raw {
 	bool finished;
 	struct completion done;
 	enum ib_wc_status status;
+	u64 posts;
 	struct ib_rdma_wr wrs[RAW_DEPTH];
 	struct ib_sge sges[RAW_DEPTH];
 };
@@ -117,12 +121,36 @@ void raw_fill_qp_attr(const struct raw *raw, struct ib_qp_init_attr *attr);
 /* Both queue pairs go, before one of another machine takes the place of one. */
 void raw_drop_qps(struct raw *raw);
 
+/*
+ * Words in a page that several of them aim at (rawword.c), which is @owner's.
+ * Not across machines.
+ */
+enum raw_word {
+	RAW_WORD_SPIN = 8,	/* the ones before it are not for all */
+	RAW_WORD_TICKET,
+	RAW_WORD_BACKOFF,
+};
+
+int raw_share(struct raw *raw, struct raw *owner);
+/* All words are 0 again; nothing is under way. */
+void raw_clear_words(struct raw *owner);
+/* One work request each, which is waited for; @old is what was there. */
+int raw_word_cas(struct raw *raw, enum raw_word word, u64 expected, u64 value,
+		 u64 *old);
+int raw_word_add(struct raw *raw, enum raw_word word, u64 value, u64 *old);
+int raw_word_read(struct raw *raw, enum raw_word word, u64 *old);
+
+/* A key for @mem in the protection domain of @raw. */
+int raw_register_mem(struct raw *raw, struct mem *mem);
+
 /* One call each (rawop.c). */
 int raw_faa(struct raw *raw);
 int raw_cas(struct raw *raw);
 int raw_cas_faa(struct raw *raw);
 /* What taking and releasing a free lock posts. */
 int raw_lock(struct raw *raw);
+/* The same, shared. */
+int raw_shared(struct raw *raw);
 int raw_write8(struct raw *raw);
 /* @count transfers of @size bytes, posted at once; the last is waited for. */
 int raw_write(struct raw *raw, u32 size, u32 count);

@@ -56,13 +56,13 @@ int raw_cas(struct raw *raw)
 	return raw_run(raw, &wr.wr);
 }
 
-/* One doorbell; the first is not signalled. */
-int raw_cas_faa(struct raw *raw)
+/* One doorbell; the first, of @opcode, is not signalled. */
+static int raw_and_faa(struct raw *raw, enum ib_wr_opcode opcode)
 {
 	struct ib_atomic_wr wr[2];
 	struct ib_sge sge[2];
 
-	raw_atomic(raw, &wr[0], &sge[0], 0, IB_WR_ATOMIC_CMP_AND_SWP);
+	raw_atomic(raw, &wr[0], &sge[0], 0, opcode);
 	raw_atomic(raw, &wr[1], &sge[1], 1, IB_WR_ATOMIC_FETCH_AND_ADD);
 	wr[0].wr.wr_cqe = &raw->quiet;
 	wr[0].wr.send_flags = 0;
@@ -70,9 +70,21 @@ int raw_cas_faa(struct raw *raw)
 	return raw_run(raw, &wr[0].wr);
 }
 
+int raw_cas_faa(struct raw *raw)
+{
+	return raw_and_faa(raw, IB_WR_ATOMIC_CMP_AND_SWP);
+}
+
 int raw_lock(struct raw *raw)
 {
 	int err = raw_cas_faa(raw);
+
+	return err ? err : raw_faa(raw);
+}
+
+int raw_shared(struct raw *raw)
+{
+	int err = raw_and_faa(raw, IB_WR_ATOMIC_FETCH_AND_ADD);
 
 	return err ? err : raw_faa(raw);
 }

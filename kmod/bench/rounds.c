@@ -3,6 +3,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
+#include "guard.h"
 #include "rounds.h"
 #include "sample.h"
 
@@ -13,10 +14,14 @@
 #define BATCH		16
 /* Overlong lists of samples are cut. */
 #define SAMPLES_MAX	400000
+/* Calls of each actor that show whether a lock excludes others. */
+#define CHECK_CALLS	16
 
 /**
  * struct side - one side while it is measured
  * @call: what it does
+ * @n: actors that call it
+ * @guarded: with a lock
  * @per: transfers of a call
  * @single: samples of this round, of a call
  * @round: the same, of @batch calls each
@@ -24,9 +29,13 @@
  * @value: of each round: picoseconds
  * @ns: time spent
  * @calls: calls made
+ * @changes: those with a lock that another one had before
+ * @posts: work requests on common words
  */
 struct side {
 	actor_call call;
+	u32 n;
+	bool guarded;
 	u32 per;
 	struct samples *single;
 	struct samples *round;
@@ -34,6 +43,8 @@ struct side {
 	struct samples *value;
 	u64 ns;
 	u64 calls;
+	u64 changes;
+	u64 posts;
 };
 
 /**
@@ -110,21 +121,64 @@ static void side_gather(struct contest *c, struct side *side)
 	s->n = 0;
 }
 
+static u64 contest_posts(const struct contest *c)
+{
+	u64 posts = 0;
+	u32 i;
+
+	for (i = 0; i < c->n; i++)
+		posts += c->actors[i].raw->posts;
+	return posts;
+}
+
+/* All of @side at the same time; nobody may have been let in beside another. */
+static int contest_team(struct contest *c, struct side *side, u32 calls)
+{
+	struct guard *guard = c->actors->guard;
+	u64 before = guard->value, posts = contest_posts(c);
+	struct team_result team;
+	int err;
+
+	err = team_run(c->actors, side->n, side->call, calls, &team);
+	if (err)
+		return err;
+	side->ns += team.ns;
+	side->calls += team.calls;
+	if (!side->guarded)
+		return 0;
+	side->changes += team.changes;
+	/* Those before all had begun have their share. */
+	posts = contest_posts(c) - posts;
+	side->posts += div64_u64(posts * team.calls, team.all);
+	return guard->value - before == team.all ? 0 : -EBADE;
+}
+
+/* With rests while the lock is held; others would be let in meanwhile. */
+static int contest_check(struct contest *c)
+{
+	struct guard *guard = c->actors->guard;
+	int err = 0, i;
+
+	guard->yields = true;
+	for (i = 0; !err && i < 2; i++)
+		if (c->side[i].guarded)
+			err = contest_team(c, &c->side[i], CHECK_CALLS);
+	guard->yields = false;
+	return err;
+}
+
 /* One turn of one side. */
 static int contest_turn(struct contest *c, struct side *side)
 {
-	u64 begin = ktime_get_ns(), ns;
+	u64 begin = ktime_get_ns();
 	int err;
 
-	if (c->n > 1) {
-		err = team_run(c->actors, c->n, side->call, c->calls, &ns);
-	} else {
-		err = actor_run(c->actors, side->call, c->calls, side->single);
-		ns = ktime_get_ns() - begin;
-		side_gather(c, side);
-	}
-	side->ns += ns;
-	side->calls += (u64)c->calls * c->n;
+	if (c->n > 1)
+		return contest_team(c, side, c->calls);
+	err = actor_run(c->actors, side->call, c->calls, side->single);
+	side->ns += ktime_get_ns() - begin;
+	side->calls += c->calls;
+	side_gather(c, side);
 	return err;
 }
 
@@ -167,6 +221,24 @@ static int contest_round(struct contest *c)
 	return 0;
 }
 
+static bool contest_may_wait(const struct contest *c, enum raw_wait wait)
+{
+	if (c->figure->by_event)
+		return wait == RAW_EVENT;
+	/* They would keep each other from running. */
+	return wait != RAW_SPIN || c->side[0].n <= num_online_cpus();
+}
+
+static void side_reset(struct side *side)
+{
+	side->ns = 0;
+	side->calls = 0;
+	side->changes = 0;
+	side->posts = 0;
+	side->all->n = 0;
+	side->round->n = 0;
+}
+
 /*
  * Which way to wait is the best for this baseline? The one that needs the least
  * time for all calls: on one processor, polling has good medians, but keeps soft
@@ -181,8 +253,7 @@ static int contest_choose(struct contest *c, struct stage *stage,
 
 	for (turn = 0; !err && turn < TURNS; turn++) {
 		for (wait = 0; !err && wait < RAW_WAITS; wait++) {
-			/* They would keep each other from running. */
-			if (wait == RAW_SPIN && c->n > num_online_cpus())
+			if (!contest_may_wait(c, wait))
 				continue;
 			err = stage_wait(stage, wait, c->actors, c->n);
 			ns = base->ns;
@@ -202,10 +273,8 @@ static int contest_choose(struct contest *c, struct stage *stage,
 	for (wait = 0; wait < RAW_WAITS; wait++)
 		if (ps[wait] && ps[wait] < ps[result->wait])
 			result->wait = wait;
-	base->ns = 0;
-	base->calls = 0;
-	base->all->n = 0;
-	base->round->n = 0;
+	side_reset(base);
+	side_reset(&c->side[1]);
 	return stage_wait(stage, result->wait, c->actors, c->n);
 }
 
@@ -218,6 +287,9 @@ static void side_tell(struct side *side, struct rounds_side *result)
 	result->p99 = samples_at(side->all, 990);
 	result->p999 = samples_at(side->all, 999);
 	result->rate = div64_u64(side->calls * NSEC_PER_SEC, side->ns ?: 1);
+	result->calls = side->calls;
+	result->changes = side->changes;
+	result->posts = side->posts;
 }
 
 static void contest_tell(struct contest *c, struct rounds_result *result)
@@ -240,6 +312,10 @@ static int contest_init(struct contest *c, u32 rounds)
 	c->ratio = samples_create(rounds);
 	if (!c->ratio)
 		return -ENOMEM;
+	c->side[0].n = f->alone ? 1 : c->n;
+	c->side[0].guarded = f->guarded && !f->alone;
+	c->side[1].n = c->n;
+	c->side[1].guarded = f->guarded;
 	err = side_init(&c->side[0], f->base, f->count, rounds, c->calls,
 			c->turns);
 	if (err)
@@ -268,6 +344,8 @@ int rounds_run(struct stage *stage, const struct figure *figure,
 			      roundup(c->calls, c->batch);
 	c->clock = contest_clock();
 	err = contest_init(c, rounds);
+	if (!err && figure->guarded)
+		err = contest_check(c);
 	if (!err)
 		err = contest_choose(c, stage, result);
 	for (round = 0; !err && round < rounds; round++) {

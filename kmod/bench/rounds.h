@@ -15,6 +15,9 @@
  * @p99: the same
  * @p999: the same
  * @rate: calls in a second
+ * @calls: calls made
+ * @changes: those with a lock that another one had before
+ * @posts: work requests on common words (baseline)
  */
 struct rounds_side {
 	u64 value;
@@ -22,6 +25,9 @@ struct rounds_side {
 	u64 p99;
 	u64 p999;
 	u64 rate;
+	u64 calls;
+	u64 changes;
+	u64 posts;
 };
 
 /**
@@ -45,7 +51,10 @@ struct rounds_result {
 	u64 high;
 };
 
-/* @progress is called with the number of each round. */
+/*
+ * -EBADE: what a lock protects does not come out right.
+ * @progress is called with the number of each round.
+ */
 int rounds_run(struct stage *stage, const struct figure *figure,
 	       struct actor *actors, u32 rounds, u32 calls,
 	       void (*progress)(u32 round), struct rounds_result *result);

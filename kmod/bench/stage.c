@@ -29,10 +29,24 @@ static struct raw *stage_raw(struct stage *stage, enum raw_wait wait, bool bulk)
 	return ERR_PTR(err);
 }
 
+/* Those that wait alike contend for words of the first of them. */
+static int stage_share(struct stage *stage, enum raw_wait wait, u32 index)
+{
+	struct raw *raw = stage->raw[wait][index];
+	struct raw *owner = stage->raw[wait][0];
+
+	if (*stage->far)
+		return 0;
+	if (!index)
+		raw_clear_words(owner);
+	return raw->common ? 0 : raw_share(raw, owner);
+}
+
 int stage_wait(struct stage *stage, enum raw_wait wait, struct actor *actors,
 	       u32 n)
 {
 	struct raw *raw;
+	int err;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
@@ -43,6 +57,9 @@ int stage_wait(struct stage *stage, enum raw_wait wait, struct actor *actors,
 			return PTR_ERR(raw);
 		stage->raw[wait][i] = raw;
 		actors[i].raw = raw;
+		err = stage_share(stage, wait, i);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -108,16 +125,31 @@ static int stage_cpu(struct stage *stage, const struct stage_paths *paths,
 	return PTR_ERR_OR_ZERO(stage->cpu);
 }
 
-static int stage_lock(struct stage *stage, const struct stage_paths *paths,
+static int stage_lock(struct tally_lock **lock, const char *path,
 		      const char *node)
 {
-	if (stage->lock)
+	if (*lock)
 		return 0;
-	if (!stage_named(paths->lock))
+	if (!stage_named(path))
 		return -ENXIO;
-	stage->lock = tally_lock_get(stage_net(), node, paths->lock,
-				     STAGE_TIMEOUT);
-	return PTR_ERR_OR_ZERO(stage->lock);
+	*lock = tally_lock_get(stage_net(), node, path, STAGE_TIMEOUT);
+	return PTR_ERR_OR_ZERO(*lock);
+}
+
+static int stage_locks(struct stage *stage, const struct stage_paths *paths,
+		       u32 nodes)
+{
+	char name[STAGE_NAME];
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < nodes; i++) {
+		err = stage_node(paths, i, name);
+		if (!err)
+			err = stage_lock(&stage->lock[i], paths->lock,
+					 *name ? name : NULL);
+	}
+	return err;
 }
 
 static int stage_region(struct stage *stage, const struct stage_paths *paths,
@@ -137,13 +169,18 @@ static void stage_forget_errors(struct stage *stage)
 {
 	u32 i;
 
-	for (i = 0; i < STAGE_NODES; i++)
+	for (i = 0; i < STAGE_NODES; i++) {
 		if (IS_ERR(stage->counter[i]))
 			stage->counter[i] = NULL;
+		if (IS_ERR(stage->lock[i]))
+			stage->lock[i] = NULL;
+	}
 	if (IS_ERR(stage->cpu))
 		stage->cpu = NULL;
-	if (IS_ERR(stage->lock))
-		stage->lock = NULL;
+	if (IS_ERR(stage->cached))
+		stage->cached = NULL;
+	if (IS_ERR(stage->cpu_lock))
+		stage->cpu_lock = NULL;
 	if (IS_ERR(stage->region))
 		stage->region = NULL;
 }
@@ -152,12 +189,15 @@ static int stage_need(struct stage *stage, const struct stage_paths *paths,
 		      const struct figure *figure)
 {
 	u32 nodes = figure->nodes ? stage_actors(figure) : 1, i;
-	char name[STAGE_NAME];
+	char first[STAGE_NAME];
+	const char *name = first;
 	int err;
 
-	err = stage_node(paths, 0, name);
+	err = stage_node(paths, 0, first);
 	if (err)
 		return err;
+	if (!*first)
+		name = NULL;
 	switch (figure->need) {
 	case NEED_NOTHING:
 		return 0;
@@ -166,11 +206,20 @@ static int stage_need(struct stage *stage, const struct stage_paths *paths,
 			err = stage_counter(stage, paths, i);
 		return err;
 	case NEED_CPU:
-		return stage_cpu(stage, paths, *name ? name : NULL);
+		return stage_cpu(stage, paths, name);
 	case NEED_LOCK:
-		return stage_lock(stage, paths, *name ? name : NULL);
+		/* Its rivals contend on one device. */
+		if (figure->guarded && *stage->far)
+			return -ENXIO;
+		return stage_locks(stage, paths, nodes);
+	case NEED_CACHED:
+		err = stage_lock(&stage->cached, paths->cached, name);
+		return err ? err : stage_locks(stage, paths, 1);
+	case NEED_CPU_LOCK:
+		err = stage_lock(&stage->cpu_lock, paths->cpu_lock, name);
+		return err ? err : stage_locks(stage, paths, 1);
 	case NEED_REGION:
-		return stage_region(stage, paths, *name ? name : NULL);
+		return stage_region(stage, paths, name);
 	}
 	return -EINVAL;
 }
@@ -187,10 +236,16 @@ int stage_set(struct stage *stage, const struct stage_paths *paths,
 		err = stage_wait(stage, RAW_EVENT, actors, n);
 	if (err)
 		return err;
+	stage->guard = (struct guard){ };
 	for (i = 0; i < n; i++) {
+		actors[i].who = i + 1;
+		actors[i].seed = i + 1;
+		actors[i].guard = &stage->guard;
 		actors[i].counter = stage->counter[figure->nodes ? i : 0];
 		actors[i].cpu = stage->cpu;
-		actors[i].lock = stage->lock;
+		actors[i].lock = stage->lock[figure->nodes ? i : 0];
+		actors[i].cached = stage->cached;
+		actors[i].cpu_lock = stage->cpu_lock;
 		actors[i].region = stage->region;
 		actors[i].size = figure->size;
 		actors[i].count = figure->count;
@@ -204,13 +259,18 @@ void stage_clear(struct stage *stage)
 {
 	u32 i, wait;
 
-	for (i = 0; i < STAGE_NODES; i++)
+	for (i = 0; i < STAGE_NODES; i++) {
 		if (stage->counter[i])
 			tally_counter_put(stage->counter[i]);
+		if (stage->lock[i])
+			tally_lock_put(stage->lock[i]);
+	}
 	if (stage->cpu)
 		tally_counter_put(stage->cpu);
-	if (stage->lock)
-		tally_lock_put(stage->lock);
+	if (stage->cached)
+		tally_lock_put(stage->cached);
+	if (stage->cpu_lock)
+		tally_lock_put(stage->cpu_lock);
 	if (stage->region)
 		tally_region_put(stage->region);
 	for (wait = 0; wait < RAW_WAITS; wait++)

@@ -4,12 +4,13 @@
 #define TALLY_BENCH_STAGE_H
 
 #include "figure.h"
+#include "guard.h"
 #include "team.h"
 
 struct net;
 
 /* Nodes in one kernel that can take part. */
-#define STAGE_NODES	8
+#define STAGE_NODES	TEAM_MAX
 
 /**
  * struct stage_paths - which objects to use
@@ -17,6 +18,8 @@ struct net;
  * @counter: "ARENA/COUNTER"; NULL or empty: figures about one are not there
  * @cpu: the same of an arena in mode cpu
  * @lock: the same
+ * @cached: a lock with caching on
+ * @cpu_lock: a lock of an arena in mode cpu
  * @region: the same
  */
 struct stage_paths {
@@ -24,6 +27,8 @@ struct stage_paths {
 	const char *counter;
 	const char *cpu;
 	const char *lock;
+	const char *cached;
+	const char *cpu_lock;
 	const char *region;
 };
 
@@ -32,18 +37,24 @@ struct stage_paths {
  * @ibdev: device of the baseline
  * @far: address and port of the baseline's target, empty: the same device
  * @raw: for each way to wait and each actor
+ * @guard: what locks protect
  * @counter: by node
+ * @lock: by node
  * @cpu: of the first node, like the rest
- * @lock: a lock
+ * @cached: a lock with caching on
+ * @cpu_lock: a lock of an arena in mode cpu
  * @region: a region
  */
 struct stage {
 	struct ib_device *ibdev;
 	const char *far;
 	struct raw *raw[RAW_WAITS][TEAM_MAX];
+	struct guard guard;
 	struct tally_counter *counter[STAGE_NODES];
+	struct tally_lock *lock[STAGE_NODES];
 	struct tally_counter *cpu;
-	struct tally_lock *lock;
+	struct tally_lock *cached;
+	struct tally_lock *cpu_lock;
 	struct tally_region *region;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
+#include "sample.h"
 #include "team.h"
 
 struct team;
@@ -19,7 +21,12 @@ struct member {
 /**
  * struct team - threads that run
  * @call: what they do
- * @calls: how often
+ * @n: so many
+ * @begun: those that have begun
+ * @begin: when all had
+ * @left: calls nobody has made since then
+ * @all: calls made
+ * @changes: of the guard, at that time
  * @gate: opened when all are there
  * @inside: those that have not ended
  * @err: first error
@@ -29,7 +36,12 @@ struct member {
  */
 struct team {
 	actor_call call;
-	u32 calls;
+	u32 n;
+	atomic_t begun;
+	u64 begin;
+	atomic_t left;
+	atomic64_t all;
+	u64 changes;
 	struct completion gate;
 	atomic_t inside;
 	int err;
@@ -46,6 +58,51 @@ static void team_leave(struct team *team)
 	complete(&team->ended);
 }
 
+static void team_begin(struct team *team, struct guard *guard)
+{
+	if (atomic_inc_return(&team->begun) < team->n)
+		return;
+	team->changes = READ_ONCE(guard->changes);
+	guard_begin(guard);
+	team->begin = ktime_get_ns();
+}
+
+/*
+ * Those who are there first do not wait for the others, but call, too, so that
+ * all are in a call when it begins; with rests, for on one processor the others
+ * must come in, too.
+ */
+static bool team_goes_on(struct team *team)
+{
+	if (READ_ONCE(team->err))
+		return false;
+	if (atomic_read(&team->begun) == team->n)
+		return atomic_dec_if_positive(&team->left) >= 0;
+	usleep_range(50, 100);
+	return true;
+}
+
+static int team_calls(struct team *team, struct actor *a)
+{
+	u64 before = ktime_get_ns(), now;
+	int err;
+
+	team_begin(team, a->guard);
+	while (team_goes_on(team)) {
+		err = team->call(a);
+		if (err)
+			return err;
+		atomic64_inc(&team->all);
+		if (!a->samples)
+			continue;
+		now = ktime_get_ns();
+		if (guard_is_open(a->guard))
+			samples_add(a->samples, now - before);
+		before = now;
+	}
+	return 0;
+}
+
 static int team_thread(void *arg)
 {
 	struct member *member = arg;
@@ -53,7 +110,7 @@ static int team_thread(void *arg)
 	int err;
 
 	wait_for_completion(&team->gate);
-	err = actor_run(member->actor, team->call, team->calls, NULL);
+	err = team_calls(team, member->actor);
 	if (err)
 		WRITE_ONCE(team->err, err);
 	team_leave(team);
@@ -77,24 +134,29 @@ static void team_start(struct team *team, struct actor *actors, u32 n)
 	}
 }
 
-int team_run(struct actor *actors, u32 n, actor_call call, u32 calls, u64 *ns)
+int team_run(struct actor *actors, u32 n, actor_call call, u32 calls,
+	     struct team_result *result)
 {
 	struct team *team = kzalloc(sizeof(*team), GFP_KERNEL);
-	u64 begin;
 	int err;
 
 	if (!team)
 		return -ENOMEM;
 	team->call = call;
-	team->calls = calls;
+	team->n = n;
+	atomic_set(&team->left, n * calls);
 	init_completion(&team->gate);
 	init_completion(&team->ended);
 	atomic_set(&team->inside, n);
 	team_start(team, actors, n);
-	begin = ktime_get_ns();
 	complete_all(&team->gate);
 	wait_for_completion(&team->ended);
-	*ns = max(team->end - begin, 1ULL);
+	*result = (struct team_result) {
+		.ns = max(team->end - team->begin, 1ULL),
+		.calls = (u64)calls * n,
+		.all = atomic64_read(&team->all),
+		.changes = actors->guard->changes - team->changes,
+	};
 	err = team->err;
 	kfree(team);
 	return err;

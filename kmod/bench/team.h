@@ -4,10 +4,29 @@
 #define TALLY_BENCH_TEAM_H
 
 #include "actor.h"
+#include "guard.h"
 
-#define TEAM_MAX	16
+#define TEAM_MAX	GUARD_MAX
 
-/* All @n make @calls calls each; @ns is from the first to the last one's end. */
-int team_run(struct actor *actors, u32 n, actor_call call, u32 calls, u64 *ns);
+/**
+ * struct team_result - what they did
+ * @ns: from when all had begun to the last one's end
+ * @calls: calls made since then
+ * @all: with those before
+ * @changes: passes of the guard since then by somebody else than the one before
+ */
+struct team_result {
+	u64 ns;
+	u64 calls;
+	u64 all;
+	u64 changes;
+};
+
+/*
+ * All @n make calls, from when the last one has begun until there were @calls of
+ * each in the mean: nobody has it for himself, at the start or at the end.
+ */
+int team_run(struct actor *actors, u32 n, actor_call call, u32 calls,
+	     struct team_result *result);
 
 #endif

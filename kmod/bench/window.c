@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include "guard.h"
+#include "sample.h"
+#include "team.h"
+#include "window.h"
+
+/*
+ * Grants before and after the window, of each in the mean: in it, all want the
+ * lock.
+ */
+#define WINDOW_WARM	50
+/* Grants in it, of each in the mean. */
+#define WINDOW_CALLS	2600
+
+/* Each actor's samples behind each other. */
+static void window_times(struct actor *actors, u32 n, struct samples *all,
+			 struct window_result *result)
+{
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < actors[i].samples->n; k++)
+			samples_add(all, actors[i].samples->v[k]);
+	samples_sort(all);
+	result->p50 = samples_at(all, 500);
+	result->p99 = samples_at(all, 990);
+	result->p999 = samples_at(all, 999);
+}
+
+/* The square of the sum by n times the sum of the squares. */
+static void window_shares(const struct actor *actors, u32 n,
+			  struct window_result *result)
+{
+	const struct guard *guard = actors->guard;
+	u64 sum = 0, squares = 0, grants;
+	u32 i;
+
+	result->longest = guard->longest;
+	result->slowest = U64_MAX;
+	for (i = 0; i < n; i++) {
+		grants = guard->grants[actors[i].who];
+		sum += grants;
+		squares += grants * grants;
+		result->slowest = min(result->slowest, grants);
+	}
+	result->jain = div64_u64(sum * sum * 1000, squares * n / 1000);
+}
+
+static int window_measure(const struct figure *figure, struct actor *actors,
+			  u32 n, struct window_result *result)
+{
+	u32 calls = WINDOW_CALLS + 2 * WINDOW_WARM;
+	struct guard *guard = actors->guard;
+	u64 before = guard->value;
+	struct team_result team;
+	int err;
+
+	guard->warm = WINDOW_WARM * n;
+	guard->width = WINDOW_CALLS * n;
+	err = team_run(actors, n, figure->base, calls, &team);
+	guard->width = 0;
+	if (err)
+		return err;
+	result->rate = div64_u64(team.calls * NSEC_PER_SEC, team.ns);
+	return guard->value - before == team.all ? 0 : -EBADE;
+}
+
+int window_run(const struct figure *figure, struct actor *actors, u32 n,
+	       struct window_result *result)
+{
+	struct samples *all = samples_create(WINDOW_CALLS * n);
+	int err = all ? 0 : -ENOMEM;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		actors[i].samples = samples_create(WINDOW_CALLS * n);
+		if (!actors[i].samples)
+			err = -ENOMEM;
+	}
+	if (!err)
+		err = window_measure(figure, actors, n, result);
+	if (!err) {
+		window_times(actors, n, all, result);
+		window_shares(actors, n, result);
+	}
+	for (i = 0; i < n; i++)
+		samples_destroy(actors[i].samples);
+	samples_destroy(all);
+	return err;
+}
