@@ -18,7 +18,7 @@
 #include "tally.h"
 
 #define BENCH_DIR	"/sys/kernel/debug/tally_bench/"
-#define BENCH_ROWS	256
+#define BENCH_ROWS	2048
 #define BENCH_KEYS	32
 /* A ratio of an A/A row that is further from 1 makes all of them void. */
 #define BENCH_AA	"aa."
@@ -66,8 +66,11 @@ static void add_row(const char *name, const char *suffix, const char *unit,
 {
 	struct row *row = &rows[row_count];
 
-	if (row_count == BENCH_ROWS)
+	if (row_count == BENCH_ROWS) {
+		say("more than %u figures: %s%s is left out", BENCH_ROWS, name,
+		    suffix);
 		return;
+	}
 	row_count++;
 	snprintf(row->name, sizeof(row->name), "%s%s", name, suffix);
 	snprintf(row->unit, sizeof(row->unit), "%s", unit);
