@@ -10,10 +10,10 @@
 #	plan 3
 #
 # The lane says where selftests/run runs it: "one" (in one machine: the debug
-# kernel and stock kernels), "machines" (needs several) or "both" (as "one", but
-# uses other machines where there are any); "name" is for none of them.  A test
-# says what it does in KTAP, and
-# exits with 0 (all good), 1 (something failed) or 4 (skipped).
+# kernel and stock kernels), "uml" (the debug kernel only), "machines" (needs
+# several) or "both" (as "one", but uses other machines where there are any).  A
+# test says what it does in KTAP, and exits with 0 (all good), 1 (something failed)
+# or 4 (skipped).
 #
 # By hand, as root, on a machine that may crash: ./NN-topic.sh; tally.ko has to
 # be loaded or TALLY_KO to name it.
