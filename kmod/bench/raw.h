@@ -143,6 +143,8 @@ int raw_word_read(struct raw *raw, enum raw_word word, u64 *old);
 /* A key for @mem in the protection domain of @raw. */
 int raw_register_mem(struct raw *raw, struct mem *mem);
 
+/* A piece of the own words' page (rawop.c). */
+struct ib_sge raw_word_sge(const struct raw *raw, u32 offset, u32 len);
 /* One call each (rawop.c). */
 int raw_faa(struct raw *raw);
 int raw_cas(struct raw *raw);

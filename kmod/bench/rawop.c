@@ -12,7 +12,7 @@
 /* One Send of so many is signalled, so that the queue empties. */
 #define SIGNAL_EACH	16
 
-static struct ib_sge raw_word_sge(struct raw *raw, u32 offset, u32 len)
+struct ib_sge raw_word_sge(const struct raw *raw, u32 offset, u32 len)
 {
 	return (struct ib_sge) {
 		.addr = raw->words->dma + offset,

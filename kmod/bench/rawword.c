@@ -46,11 +46,7 @@ static int raw_word_atomic(struct raw *raw, enum raw_word word,
 			   enum ib_wr_opcode opcode, u64 compare_add, u64 swap,
 			   u64 *old)
 {
-	struct ib_sge sge = {
-		.addr = raw->words->dma + RESULT,
-		.length = sizeof(u64),
-		.lkey = raw->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = raw_word_sge(raw, RESULT, sizeof(u64));
 	struct ib_atomic_wr wr = {
 		.wr.wr_cqe = &raw->last,
 		.wr.send_flags = IB_SEND_SIGNALED,
@@ -81,11 +77,7 @@ int raw_word_add(struct raw *raw, enum raw_word word, u64 value, u64 *old)
 
 int raw_word_read(struct raw *raw, enum raw_word word, u64 *old)
 {
-	struct ib_sge sge = {
-		.addr = raw->words->dma + RESULT,
-		.length = sizeof(u64),
-		.lkey = raw->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = raw_word_sge(raw, RESULT, sizeof(u64));
 	struct ib_rdma_wr wr = {
 		.wr.wr_cqe = &raw->last,
 		.wr.send_flags = IB_SEND_SIGNALED,
