@@ -13,7 +13,6 @@
 #include "conn.h"
 #include "cq.h"
 
-#define TALLY_CQ_BATCH	8
 /* Batches after which the work item lets others run. */
 #define TALLY_CQ_BUDGET	32
 
@@ -34,14 +33,13 @@ static struct workqueue_struct *tally_cq_wq;
 /* Return: how many, -EBUSY when somebody else does. */
 static int tally_cq_take(struct tally_cq *q)
 {
-	struct ib_wc wc[TALLY_CQ_BATCH];
 	int n = -EBUSY, i;
 
 	local_bh_disable();
 	if (!test_and_set_bit_lock(0, &q->taken)) {
-		n = ib_poll_cq(q->cq, TALLY_CQ_BATCH, wc);
+		n = ib_poll_cq(q->cq, TALLY_CQ_BATCH, q->wc);
 		for (i = 0; i < n; i++)
-			wc[i].wr_cqe->done(q->cq, &wc[i]);
+			q->wc[i].wr_cqe->done(q->cq, &q->wc[i]);
 		clear_bit_unlock(0, &q->taken);
 	}
 	local_bh_enable();

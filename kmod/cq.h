@@ -18,6 +18,9 @@
 
 struct tally_conn;
 
+/* Completions that are taken at a time. */
+#define TALLY_CQ_BATCH	8
+
 /**
  * struct tally_polls - what waits taught about polling; zero at first
  * @budget: so many polls may come before sleeping
@@ -34,6 +37,7 @@ struct tally_polls {
  * @messages: it is a control conn's
  * @work: takes completions
  * @taken: bit 0: somebody takes
+ * @wc: what he took
  * @state: TALLY_CQ_* of cq.c; 0 of a control conn
  * @flying: operations posted and not completed; under the conn's lock
  * @polls: of its callers
@@ -46,6 +50,7 @@ struct tally_cq {
 	bool messages;
 	struct work_struct work;
 	unsigned long taken;
+	struct ib_wc wc[TALLY_CQ_BATCH];
 	atomic_t state;
 	int flying;
 	struct tally_polls polls;

@@ -142,14 +142,15 @@ void tally_lease_release(struct tally_session *s)
 /**
  * tally_session_lease_valid - may we still act on what its home gave us?
  * @s: the session
+ * @now: CLOCK_BOOTTIME, ns
  *
  * Context: any.
  * Return: true while the lease runs and the session is not OVER.
  */
-bool tally_session_lease_valid(struct tally_session *s)
+bool tally_session_lease_valid(struct tally_session *s, u64 now)
 {
 	return READ_ONCE(s->state) != TALLY_SESSION_OVER &&
-	       ktime_get_boottime_ns() < READ_ONCE(s->valid_until);
+	       now < READ_ONCE(s->valid_until);
 }
 
 /**

@@ -48,6 +48,11 @@ static int lock_bind(struct tally_lock_client *c)
 	return 0;
 }
 
+static bool lock_lease_valid(struct tally_lock_client *c)
+{
+	return tally_lock_lease_valid(c, ktime_get_boottime_ns());
+}
+
 /* With c->lock: it has been granted, though its user may not know yet. */
 static bool lock_is_holder(struct tally_lock_client *c,
 			   struct tally_lock_req *req)
@@ -117,8 +122,7 @@ static int lock_enqueue(struct tally_lock_req *req, bool try)
 		tally_lock_req_end(req, -EWOULDBLOCK);
 	else
 		list_add_tail(&req->list, &c->queue);
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 	return 0;
 }
 
@@ -152,8 +156,7 @@ bool tally_lock_cancel(struct tally_lock_req *req, int why)
 		list_del_init(&req->list);
 		tally_lock_req_end(req, why);
 	}
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 	return waits;
 }
 
@@ -182,7 +185,11 @@ static int lock_ask(struct tally_lock_req *req, bool try)
 {
 	/* With the answer, @req may go. */
 	struct tally_handle *handle = req->handle;
-	int err = lock_bind(handle->lock);
+	int err = 0;
+
+	/* One that dies now would have died just after. */
+	if (READ_ONCE(handle->lock->lc.st) == TALLY_LC_DEAD)
+		err = lock_bind(handle->lock);
 
 	if (!err)
 		err = lock_enqueue(req, try);
@@ -198,39 +205,51 @@ static long lock_wait(struct tally_lock_req *req, long timeout)
 	return wait_for_completion_killable_timeout(&req->wake, timeout);
 }
 
-/* True: the request waits; who ends that kicks the conn, until it is NULL. */
-static bool lock_set_conn(struct tally_lock_req *req, struct tally_conn *conn)
-{
-	struct tally_lock_client *c = req->handle->lock;
-	unsigned long flags;
-	bool waits;
-
-	spin_lock_irqsave(&c->lock, flags);
-	req->conn = conn;
-	waits = req->state == TALLY_LOCK_REQ_WAITING;
-	spin_unlock_irqrestore(&c->lock, flags);
-	return waits;
-}
-
-/* A free lock is had after one or two operations, whose ends we take. */
-static void lock_help(struct tally_lock_req *req, long timeout)
+/* Who ends @req kicks the conn its answer may come on, which is referenced. */
+static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = req->handle->lock;
 	struct tally_conn *conn = NULL;
-	u64 addr;
-	u32 rkey;
+	unsigned long flags;
 
-	if (!tally_handle_try_enter(req->handle)) {
-		conn = tally_handle_conn(req->handle, &addr, &rkey);
-		tally_handle_leave(req->handle);
-	}
+	spin_lock_irqsave(&c->lock, flags);
+	if (req->state == TALLY_LOCK_REQ_WAITING && c->op_conn)
+		conn = tally_conn_get(c->op_conn);
+	req->conn = conn;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return conn;
+}
+
+/* True: it has been answered. */
+static bool lock_help_end(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = req->handle->lock;
+	unsigned long flags;
+	bool answered;
+
+	spin_lock_irqsave(&c->lock, flags);
+	req->conn = NULL;
+	answered = req->state != TALLY_LOCK_REQ_WAITING;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return answered;
+}
+
+/*
+ * A free lock is had after one or two operations, whose ends we take. True: it
+ * has been answered; there is nothing to wait for.
+ */
+static bool lock_help(struct tally_lock_req *req, long timeout)
+{
+	struct tally_conn *conn = lock_help_begin(req);
+	bool answered;
+
 	if (!conn)
-		return;
-	if (lock_set_conn(req, conn))
-		tally_cq_help(&conn->cq, &req->wake, min(timeout, LOCK_HELP),
-			      &c->polls);
-	lock_set_conn(req, NULL);
+		return false;
+	tally_cq_help(&conn->cq, &req->wake, min(timeout, LOCK_HELP),
+		      &req->handle->lock->polls);
+	answered = lock_help_end(req);
 	tally_conn_put(conn);
+	return answered;
 }
 
 /**
@@ -255,8 +274,8 @@ int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout)
 		err = lock_ask(req, try);
 	if (err)
 		return err;
-	if (timeout > 0)
-		lock_help(req, timeout);
+	if (timeout > 0 && lock_help(req, timeout))
+		return lock_result(req);
 	try &= limit < timeout;
 	left = lock_wait(req, try ? limit : timeout);
 	if (left > 0)
@@ -298,7 +317,7 @@ int tally_lock_release(struct tally_lock_req *req)
 
 	spin_lock_irqsave(&c->lock, flags);
 	if (req->state == TALLY_LOCK_REQ_HELD) {
-		if (!tally_lock_lease_valid(c))
+		if (!lock_lease_valid(c))
 			err = -ESTALE;
 		list_del_init(&req->list);
 		c->unlocks++;
@@ -309,8 +328,7 @@ int tally_lock_release(struct tally_lock_req *req)
 	}
 	if (req->state != TALLY_LOCK_REQ_WAITING)
 		req->state = TALLY_LOCK_REQ_IDLE;
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 	return err;
 }
 
@@ -322,7 +340,7 @@ static int lock_held_in(struct tally_lock_client *c, struct tally_lock_req *req,
 		return -ESTALE;
 	if (req->state != TALLY_LOCK_REQ_HELD || req->mode != mode)
 		return -EINVAL;
-	return tally_lock_lease_valid(c) ? 0 : -ESTALE;
+	return lock_lease_valid(c) ? 0 : -ESTALE;
 }
 
 /**
@@ -344,8 +362,7 @@ int tally_lock_downgrade(struct tally_lock_req *req)
 		req->mode = TALLY_LMODE_S;
 		c->downgrade = true;
 	}
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 	return err;
 }
 
@@ -372,8 +389,7 @@ int tally_lock_request_upgrade(struct tally_lock_req *req)
 		c->upgrader = req;
 		c->upgrade = true;
 	}
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 	return err;
 }
 
@@ -410,7 +426,7 @@ bool tally_lock_held(struct tally_lock_req *req)
 	bool held;
 
 	spin_lock_irqsave(&c->lock, flags);
-	held = req->state == TALLY_LOCK_REQ_HELD && tally_lock_lease_valid(c);
+	held = req->state == TALLY_LOCK_REQ_HELD && lock_lease_valid(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	return held;
 }

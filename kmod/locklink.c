@@ -51,8 +51,7 @@ void tally_lock_client_message(struct tally_handle *handle,
 	}
 	spin_lock_irqsave(&c->lock, flags);
 	list_add_tail(&in->list, &c->inbox);
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 }
 
 static bool lock_in_session(struct tally_lock_client *c,
@@ -116,8 +115,7 @@ static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 	spin_lock_irqsave(&c->lock, flags);
 	if (c->handed && c->handed_to == s->id)
 		c->pending |= TALLY_LOCK_HANDED_BAD;
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 }
 
 /**

@@ -3,8 +3,8 @@
  * The client side of locks: drives lockclient.c.
  *
  * Everything that happens to a lock is noted in its client under a spinlock;
- * then tally_lock_run() turns it into events, one after the other, and carries their
- * actions out. Whoever comes while somebody runs leaves the work to him, so
+ * then tally_lock_run_unlock() turns it into events, one after the other, and
+ * carries their actions out. Whoever comes while somebody runs leaves the work to him, so
  * events never nest and their order is kept.
  */
 #include <linux/slab.h>
@@ -15,9 +15,9 @@
 #define LOCK_MANAGED	(HZ / 50 ?: 1)
 
 /* The grant counts only while the lease does; our own locks have none. */
-bool tally_lock_lease_valid(struct tally_lock_client *c)
+bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now)
 {
-	return !c->session || tally_session_lease_valid(c->session);
+	return !c->session || tally_session_lease_valid(c->session, now);
 }
 
 static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
@@ -77,15 +77,16 @@ static void lock_count_grant(struct tally_lock_client *c, u64 token)
 static void lock_granted(struct tally_lock_client *c, u64 token)
 {
 	struct tally_lock_req *req = lock_answered(c);
+	u64 now = ktime_get_boottime_ns();
 
 	list_add_tail(&req->list, &c->holders);
-	if (!tally_lock_lease_valid(c)) {
+	if (!tally_lock_lease_valid(c, now)) {
 		c->pending |= TALLY_LOCK_LOST;	/* before the user hears of it */
 		return;
 	}
 	lock_count_grant(c, token);
 	req->token = token;
-	req->granted_at = ktime_get_boottime_ns();
+	req->granted_at = now;
 	req->recalled = false;
 	/* A cancellation that came too late has left its word there. */
 	req->status = 0;
@@ -407,31 +408,26 @@ static bool lock_next_event(struct tally_lock_client *c,
 	return true;
 }
 
-/* Without c->lock: done() may come at once. */
-static void lock_submit(struct tally_lock_client *c)
+/* Under c->lock: find the operation's way to the word, or it has ended. */
+static bool lock_route(struct tally_lock_client *c)
 {
-	struct tally_conn *conn = NULL;
-	unsigned long flags;
 	u64 addr;
 	u32 rkey;
 
 	if (!tally_handle_try_enter(c->handle)) {
-		conn = tally_handle_conn(c->handle, &addr, &rkey);
-		if (!conn)
+		c->op_conn = tally_handle_conn(c->handle, &addr, &rkey);
+		if (!c->op_conn)
 			tally_handle_leave(c->handle);
 	}
-	if (!conn) {
-		spin_lock_irqsave(&c->lock, flags);
+	if (!c->op_conn) {
 		c->op.status = -ENOTCONN;
 		c->op_done = true;
-		spin_unlock_irqrestore(&c->lock, flags);
-		return;
+		return false;
 	}
 	c->op.rkey = rkey;
 	c->op.addr = c->lc.op == TALLY_LC_OP_TOKEN ? addr + 8 : addr;
 	c->op.addr2 = addr + 8;
-	tally_op_submit(conn, &c->op);
-	tally_conn_put(conn);
+	return true;
 }
 
 /* Under c->lock: is nothing of us left that the handle must be kept for? */
@@ -446,35 +442,52 @@ static bool lock_unpin(struct tally_lock_client *c)
 	return unpin;
 }
 
-/* Any context, without c->lock; the caller keeps the handle. */
-void tally_lock_run(struct tally_lock_client *c)
+/**
+ * tally_lock_run_unlock - do what has been noted, unless somebody is at it
+ * @c: the client, locked; unlocked on return
+ * @flags: what locking it gave
+ *
+ * Context: any; the caller keeps the handle.
+ */
+void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
+	__releases(&c->lock)
 {
-	struct tally_lc_actions out;
-	struct tally_lc_event ev;
-	unsigned long flags;
-	bool post, unpin;
+	struct tally_conn *conn;
+	bool unpin;
 
-	spin_lock_irqsave(&c->lock, flags);
 	if (c->running) {
 		spin_unlock_irqrestore(&c->lock, flags);
 		return;
 	}
 	c->running = true;
-	while (lock_next_event(c, &ev)) {
-		tally_lc_step(&c->lc, &ev, &out);
-		post = lock_act(c, &out);
-		if (!post)
+	while (lock_next_event(c, &c->ev)) {
+		tally_lc_step(&c->lc, &c->ev, &c->out);
+		if (!lock_act(c, &c->out) || !lock_route(c))
 			continue;
+		/* Done() may come at once, and gives the op's reference up. */
+		conn = tally_conn_get(c->op_conn);
 		spin_unlock_irqrestore(&c->lock, flags);
-		lock_submit(c);
+		tally_op_submit(conn, &c->op);
+		tally_conn_put(conn);
 		spin_lock_irqsave(&c->lock, flags);
 	}
 	c->running = false;
 	unpin = lock_unpin(c);
-	wake_up_all(&c->idle);
+	/* Who waits comes into the queue first, and looks with c->lock then. */
+	if (waitqueue_active(&c->idle))
+		wake_up_all(&c->idle);
 	spin_unlock_irqrestore(&c->lock, flags);
 	if (unpin)
 		tally_handle_put(c->handle);
+}
+
+/* Any context, without c->lock; the caller keeps the handle. */
+void tally_lock_run(struct tally_lock_client *c)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	tally_lock_run_unlock(c, flags);
 }
 
 static void lock_op_done(struct tally_op *op)
@@ -482,15 +495,18 @@ static void lock_op_done(struct tally_op *op)
 	struct tally_lock_client *c = container_of(op, struct tally_lock_client,
 						   op);
 	struct tally_handle *handle = tally_handle_get(c->handle);
+	struct tally_conn *conn;
 	unsigned long flags;
 
 	if (op->status == -EREMOTEIO)
 		tally_handle_doubt(handle);
 	spin_lock_irqsave(&c->lock, flags);
 	c->op_done = true;
-	spin_unlock_irqrestore(&c->lock, flags);
+	conn = c->op_conn;
+	c->op_conn = NULL;
 	tally_handle_leave(handle);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
+	tally_conn_put(conn);
 	tally_handle_put(handle);
 }
 
@@ -512,8 +528,7 @@ void tally_lock_signal(struct tally_lock_client *c, u8 what)
 
 	spin_lock_irqsave(&c->lock, flags);
 	c->pending |= what;
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 	wait_event(c->idle, lock_pending_taken(c, what));
 }
 

@@ -46,7 +46,9 @@ struct lock_in {
  * @wanted: request the table has been asked for
  * @holders: requests that have the lock
  * @upgrader: the one among them that asked for exclusive
- * @running: somebody is in tally_lock_run()
+ * @running: somebody is in tally_lock_run_unlock()
+ * @ev: of whoever runs: too large to be cleared on his stack each time
+ * @out: likewise
  * @pinned: we hold a reference of the handle: something of us may be left at
  *	the home, or the table must remember what it accepted in this session
  * @unlocks: so many holders left
@@ -56,6 +58,7 @@ struct lock_in {
  * @pending: TALLY_LOCK_*
  * @inbox: struct lock_in
  * @op: the one word operation in flight
+ * @op_conn: conn it is on, referenced; NULL when none is in flight
  * @op_done: it has completed
  * @recalled_at: CLOCK_BOOTTIME ns at which another node began to wait
  * @managed_until: jiffies until which the word is not worth a look
@@ -83,6 +86,8 @@ struct tally_lock_client {
 	struct list_head holders;
 	struct tally_lock_req *upgrader;
 	bool running;
+	struct tally_lc_event ev;
+	struct tally_lc_actions out;
 	bool pinned;
 	u32 unlocks;
 	bool downgrade;
@@ -91,6 +96,7 @@ struct tally_lock_client {
 	u8 pending;
 	struct list_head inbox;
 	struct tally_op op;
+	struct tally_conn *op_conn;
 	bool op_done;
 	u64 recalled_at;
 	unsigned long managed_until;
@@ -115,12 +121,14 @@ static inline bool tally_lock_ours(struct tally_lock_client *c)
 }
 
 /* The grant counts only while the lease does; our own locks have none. */
-bool tally_lock_lease_valid(struct tally_lock_client *c);
+bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now);
 /* The session the table stands in, referenced, or NULL. */
 struct tally_session *tally_lock_session(struct tally_lock_client *c);
 /* With c->lock: the request ends without the lock. */
 void tally_lock_req_end(struct tally_lock_req *req, int status);
-/* Any context, without c->lock; the caller keeps the handle. */
+/* Do what has been noted. Any context; the caller keeps the handle. */
+void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags);
+/* The same without c->lock. */
 void tally_lock_run(struct tally_lock_client *c);
 /* Note TALLY_LOCK_* and see it taken. Process context. */
 void tally_lock_signal(struct tally_lock_client *c, u8 what);

@@ -144,8 +144,7 @@ static void lock_send_handover(struct tally_lock_client *c,
 	}
 	spin_lock_irqsave(&c->lock, flags);
 	c->pending |= TALLY_LOCK_HANDED_BAD;
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_run(c);
+	tally_lock_run_unlock(c, flags);
 }
 
 static void lock_send(struct work_struct *work)

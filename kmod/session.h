@@ -205,7 +205,7 @@ struct tally_session *tally_session_get(struct tally_session *s);
 void tally_session_put(struct tally_session *s);
 bool tally_session_is_live(struct tally_session *s);
 /* May we still act as holder of what this peer's home gave us? */
-bool tally_session_lease_valid(struct tally_session *s);
+bool tally_session_lease_valid(struct tally_session *s, u64 now);
 /* Milliseconds of it left, 0 when over. */
 u64 tally_session_lease_left(struct tally_session *s);
 

@@ -19,7 +19,7 @@
 static unsigned int rounds = ROUNDS_MIN;
 module_param(rounds, uint, 0644);
 MODULE_PARM_DESC(rounds, "rounds, each with baseline and subject (9 to 99)");
-static unsigned int calls = 1600;
+static unsigned int calls = 8000;
 module_param(calls, uint, 0644);
 MODULE_PARM_DESC(calls, "calls of each side in a round");
 
