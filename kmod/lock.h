@@ -147,6 +147,13 @@ void tally_lock_homes_down(struct tally_session *s);
 void tally_lock_homes_resync_end(struct tally_session *s);
 void tally_lock_homes_over(struct tally_session *s);
 
+/*
+ * An administrator takes it away from whoever has it. @fenced: so many nodes did
+ * not answer, and their sessions are ended. 0; -ESRCH: nobody has it; -EIDRM;
+ * -EINTR. Sleeps.
+ */
+int tally_lock_home_break(struct tally_object *object, u32 *fenced);
+
 /**
  * struct tally_lock_info - what `lock show` tells, at the home
  * @state: "free", "fast", "managed", "cached", "grace"; "cached" where the home

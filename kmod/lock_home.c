@@ -229,6 +229,8 @@ void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 	} while (out.more);
 	if (cur != h->lh.cur)
 		h->changed_at = ktime_get_boottime_ns();
+	if (h->breaking && !tally_lh_breaking(&h->lh))
+		complete_all(&h->broken_up);
 }
 
 /* Under h->lock. */
@@ -357,6 +359,8 @@ static struct tally_lock_home *home_alloc(struct tally_object *object)
 		return NULL;
 	h->object = object;
 	mutex_init(&h->lock);
+	mutex_init(&h->break_lock);
+	init_completion(&h->broken_up);
 	spin_lock_init(&h->local_lock);
 	xa_init(&h->nodes);
 	INIT_LIST_HEAD(&h->swept);

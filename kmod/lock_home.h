@@ -58,6 +58,9 @@ struct home_op {
  * @swept: struct home_swept: their slots are not free yet
  * @broken: an operation broke: the table must be told when there is a new
  *	loopback conn
+ * @break_lock: one administrator at a time; taken before @lock
+ * @breaking: one waits until nobody has it any more
+ * @broken_up: completed then
  * @set_changed: settings are not what sessions were told when they opened it
  * @bad: the word is bad: the lock is to be deleted
  * @grace_until: CLOCK_BOOTTIME ns
@@ -78,6 +81,9 @@ struct tally_lock_home {
 	bool broken;
 	bool bad;
 	bool set_changed;
+	struct mutex break_lock;	/* see above */
+	bool breaking;
+	struct completion broken_up;
 	u64 grace_until;
 	u64 changed_at;
 	struct delayed_work work;

@@ -538,3 +538,23 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 	lh_event(lh, ev, out);
 	lh_pump(lh, ev, out);
 }
+
+bool tally_lh_breaking(const struct tally_lh *lh)
+{
+	const struct tally_lh_node *n;
+
+	for (n = lh->shared; n; n = n->next)
+		if (n->force)
+			return true;
+	return lh->forced || (lh->cur && lh->cur->force);
+}
+
+bool tally_lh_unanswered(const struct tally_lh *lh, u16 slot,
+			 const struct tally_lh_node *node, u64 state)
+{
+	u64 mask = tally_lh_slot_mask(slot);
+
+	if (lh->fast_forced & lh_fast_holders(lh, state) & mask)
+		return true;
+	return node && node->force && (lh->cur == node || node->gen);
+}

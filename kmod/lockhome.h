@@ -370,6 +370,40 @@ static inline u64 tally_lh_slot_mask(u16 slot)
 }
 
 /**
+ * tally_lh_taken() - has anybody the lock
+ * @lh: the lock
+ * @state: state word now
+ *
+ * Return: true for managed and fast tenures; a node that waits may count as one,
+ * as long as its bit is in the word.
+ */
+static inline bool tally_lh_taken(const struct tally_lh *lh, u64 state)
+{
+	return lh->cur || lh->shared || tally_lw_owner(state) ||
+	       tally_lw_bits(state);
+}
+
+/**
+ * tally_lh_breaking() - is there a tenure that BREAK is to end
+ * @lh: the lock
+ *
+ * Return: false when every holder of that time has answered, or is gone.
+ */
+bool tally_lh_breaking(const struct tally_lh *lh);
+
+/**
+ * tally_lh_unanswered() - was it asked by BREAK, and has not answered
+ * @lh: the lock
+ * @slot: slot of a session
+ * @node: that session at the lock, if it has a node
+ * @state: state word now
+ *
+ * Return: true while it has what it was to give up.
+ */
+bool tally_lh_unanswered(const struct tally_lh *lh, u16 slot,
+			 const struct tally_lh_node *node, u64 state);
+
+/**
  * tally_lh_sweeping() - is a slot's field still to be taken out of the word
  * @lh: the lock
  * @slot: node slot

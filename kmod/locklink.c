@@ -6,6 +6,57 @@
 #include "peer.h"
 #include "trace.h"
 
+static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&c->lock, flags);
+	taken = !(c->pending & what);
+	spin_unlock_irqrestore(&c->lock, flags);
+	return taken;
+}
+
+/* Note it and see it taken; whoever runs does so without sleeping. */
+void tally_lock_signal(struct tally_lock_client *c, u8 what)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	c->pending |= what;
+	tally_lock_run_unlock(c, flags);
+	wait_event(c->idle, lock_pending_taken(c, what));
+}
+
+struct tally_session *tally_lock_session(struct tally_lock_client *c)
+{
+	struct tally_session *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	s = c->session ? tally_session_get(c->session) : NULL;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return s;
+}
+
+/**
+ * tally_lock_client_error - the lock cannot be used (any more)
+ * @handle: its handle
+ * @err: what its users get
+ *
+ * Context: process. On return every user has been told.
+ */
+void tally_lock_client_error(struct tally_handle *handle, int err)
+{
+	struct tally_lock_client *c = handle->lock;
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	c->error = err;
+	spin_unlock_irqrestore(&c->lock, flags);
+	tally_lock_signal(c, TALLY_LOCK_LOST);
+}
+
 /* Could we hand the lock over to that node? */
 static bool lock_linked(struct tally_handle *handle, const char *next)
 {

@@ -481,7 +481,6 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 		tally_handle_put(c->handle);
 }
 
-/* Any context, without c->lock; the caller keeps the handle. */
 void tally_lock_run(struct tally_lock_client *c)
 {
 	unsigned long flags;
@@ -508,39 +507,6 @@ static void lock_op_done(struct tally_op *op)
 	tally_lock_run_unlock(c, flags);
 	tally_conn_put(conn);
 	tally_handle_put(handle);
-}
-
-static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
-{
-	unsigned long flags;
-	bool taken;
-
-	spin_lock_irqsave(&c->lock, flags);
-	taken = !(c->pending & what);
-	spin_unlock_irqrestore(&c->lock, flags);
-	return taken;
-}
-
-/* Note it and see it taken; whoever runs does so without sleeping. */
-void tally_lock_signal(struct tally_lock_client *c, u8 what)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	c->pending |= what;
-	tally_lock_run_unlock(c, flags);
-	wait_event(c->idle, lock_pending_taken(c, what));
-}
-
-struct tally_session *tally_lock_session(struct tally_lock_client *c)
-{
-	struct tally_session *s;
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	s = c->session ? tally_session_get(c->session) : NULL;
-	spin_unlock_irqrestore(&c->lock, flags);
-	return s;
 }
 
 /**
@@ -592,22 +558,4 @@ void tally_lock_client_destroy(struct tally_handle *handle)
 		tally_session_put(c->session);
 	kfree(c);
 	handle->lock = NULL;
-}
-
-/**
- * tally_lock_client_error - the lock cannot be used (any more)
- * @handle: its handle
- * @err: what its users get
- *
- * Context: process. On return every user has been told.
- */
-void tally_lock_client_error(struct tally_handle *handle, int err)
-{
-	struct tally_lock_client *c = handle->lock;
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	c->error = err;
-	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_signal(c, TALLY_LOCK_LOST);
 }

@@ -167,6 +167,14 @@ static const struct nla_policy tally_stats_get_nl_policy[TALLY_A_STAT_NODE + 1] 
 	[TALLY_A_STAT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 };
 
+/* TALLY_CMD_OBJECT_BREAK - do */
+static const struct nla_policy tally_object_break_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
+	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
+};
+
 /* Ops table for tally */
 static const struct genl_split_ops tally_nl_ops[] = {
 	{
@@ -290,6 +298,13 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.policy		= tally_stats_get_nl_policy,
 		.maxattr	= TALLY_A_STAT_NODE,
 		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= TALLY_CMD_OBJECT_BREAK,
+		.doit		= tally_nl_object_break_doit,
+		.policy		= tally_object_break_nl_policy,
+		.maxattr	= TALLY_A_OBJECT_TYPE,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };
 

@@ -41,6 +41,7 @@ int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info);
 int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb);
 int tally_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
+int tally_nl_object_break_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	TALLY_NLGRP_MONITOR,

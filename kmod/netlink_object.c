@@ -251,15 +251,38 @@ put_arena:
 	return err;
 }
 
-static int set_object(struct genl_info *info, struct tally_object *object)
+/* The lock that is named, referenced. */
+static struct tally_object *lock_of(struct genl_info *info)
+{
+	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
+	struct tally_object *object;
+	struct tally_arena *arena;
+	char name[TALLY_NAME_SIZE];
+
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
+		return ERR_PTR(-EINVAL);
+	arena = arena_of(info);
+	if (IS_ERR(arena))
+		return ERR_CAST(arena);
+	nla_strscpy(name, attr, sizeof(name));
+	object = tally_object_find(arena, name);
+	tally_arena_put(arena);
+	if (!object)
+		return ERR_PTR(tally_nl_fail(info->extack, attr,
+					     "there is no object of that name",
+					     -ENOENT));
+	if (object->config.type == TALLY_TYPE_LOCK)
+		return object;
+	tally_object_put(object);
+	return ERR_PTR(tally_nl_fail(info->extack, attr, "it is no lock",
+				     -EPROTOTYPE));
+}
+
+static int set_lock(struct genl_info *info, struct tally_object *object)
 {
 	struct tally_lock_set set;
 	int err;
 
-	if (object->config.type != TALLY_TYPE_LOCK)
-		return tally_nl_fail(info->extack,
-				     info->attrs[TALLY_A_OBJECT_NAME],
-				     "only a lock has settings", -EPROTOTYPE);
 	mutex_lock(&object->arena->lock);
 	set = object->config.set;
 	mutex_unlock(&object->arena->lock);
@@ -279,24 +302,45 @@ static int set_object(struct genl_info *info, struct tally_object *object)
  */
 int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
-	struct tally_object *object;
-	struct tally_arena *arena;
-	char name[TALLY_NAME_SIZE];
+	struct tally_object *object = lock_of(info);
 	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
-		return -EINVAL;
-	arena = arena_of(info);
-	if (IS_ERR(arena))
-		return PTR_ERR(arena);
-	nla_strscpy(name, attr, sizeof(name));
-	object = tally_object_find(arena, name);
-	tally_arena_put(arena);
-	if (!object)
-		return tally_nl_fail(info->extack, attr,
-				     "there is no object of that name", -ENOENT);
-	err = set_object(info, object);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = set_lock(info, object);
+	tally_object_put(object);
+	return err;
+}
+
+static int break_lock(struct genl_info *info, struct tally_object *object)
+{
+	u32 fenced;
+	int err = tally_lock_home_break(object, &fenced);
+
+	if (err == -ESRCH)
+		return tally_nl_fail(info->extack,
+				     info->attrs[TALLY_A_OBJECT_NAME],
+				     "nobody has it", err);
+	if (!err)
+		tally_nl_reply(info, fill_object, object);
+	return err;
+}
+
+/**
+ * tally_nl_object_break_doit - object-break
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_object_break_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tally_object *object = lock_of(info);
+	int err;
+
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = break_lock(info, object);
 	tally_object_put(object);
 	return err;
 }

@@ -14,7 +14,7 @@ need_tally
 lease=40000
 # shellcheck disable=SC2016 # for another shell
 tell='echo held $TALLY_TOKEN'
-plan 46
+plan 53
 
 check "a node on each machine" on_each tally node add nN lease $lease clean
 check "all are peers" eval 'peers 1 && peers 2 && peers 3'
@@ -92,6 +92,21 @@ check "a new session comes" wait_until 90 is_live 1 3
 check "which is another" [ "$(peer_field 1 3 session)" != "$session" ]
 check "machine 3 counts again" wait_until 60 on 3 tally counter inc t/c
 check "and locks again" on 3 tally lock run t/l timeout 90000 -- true
+
+# Taken away from a machine that does not answer.
+check "a lock that is given on as soon as its holder is fenced" \
+	tally lock add t/r class region
+check "machine 3 holds it" hold 3 broken t/r
+session=$(peer_field 1 3 session)
+rig_cut 3
+check "it is taken away, while machine 3 cannot answer" \
+	bounded $((lease / 2000)) tally lock break t/r
+check "machine 2 has it before the lease is over" \
+	bounded $((lease / 2000)) on 2 tally lock run t/r -- true
+check "the command on machine 3 is stopped" says 90 broken stopped
+rig_join 3
+check "machine 3 comes back" wait_until 90 is_live 1 3
+check "in another session" [ "$(peer_field 1 3 session)" != "$session" ]
 
 # Death.
 check "machine 3 holds the lock" hold 3 dead

@@ -72,10 +72,10 @@ says() {
 	wait_until "$1" grep -qE -e "$3" "/out/$2"
 }
 
-# hold NODE NAME: the lock, until /out/NAME.go is there.
+# hold NODE NAME [LOCK]: until /out/NAME.go is there.
 hold() {
 	rm -f "/out/$2.go"
-	begin "$1" "$2" tally lock run t/l -- bash -c "echo held \$TALLY_TOKEN
+	begin "$1" "$2" tally lock run "${3-t/l}" -- bash -c "echo held \$TALLY_TOKEN
 		trap 'echo stopped; exit 1' TERM
 		until [ -e /out/$2.go ]; do sleep 0.2; done; echo let go"
 	says 30 "$2" held

@@ -15,6 +15,11 @@ static int lock_del(int argc, char **argv)
 	return object_del(&lock_type, argc, argv);
 }
 
+static int lock_break(int argc, char **argv)
+{
+	return object_break(&lock_type, argc, argv);
+}
+
 static int lock_show(int argc, char **argv)
 {
 	return object_show(&lock_type, argc, argv);
@@ -27,6 +32,7 @@ const struct command lock_commands[] = {
 	{ "set", lock_set,
 	  "ARENA/NAME [ cache { on | off } ] [ budget N ] [ within MS ]\n"
 	  "                       [ node NODE ]" },
+	{ "break", lock_break, "ARENA/NAME [ node NODE ]" },
 	{ "del", lock_del, "ARENA/NAME [ node NODE ]" },
 	{ "show", lock_show, "[ ARENA | ARENA/NAME ] [ node NODE ]" },
 	{ "run", lock_run,

@@ -222,15 +222,9 @@ int object_add(const struct object_type *type, int argc, char **argv)
 	return tnl_talk(&req, TALLY_A_OBJECT_MAX, opt.json ? show_object : NULL);
 }
 
-/**
- * object_del - delete an object
- * @type: its type
- * @argc: number of words
- * @argv: path and keys
- *
- * Return: enum status.
- */
-int object_del(const struct object_type *type, int argc, char **argv)
+/* What needs no more than the name of an object. */
+static int ask(const struct object_type *type, uint8_t cmd, const char *verb,
+	       tnl_answer show, int argc, char **argv)
 {
 	struct tnl_request req = { .list = false };
 	const char *node = NULL;
@@ -242,11 +236,37 @@ int object_del(const struct object_type *type, int argc, char **argv)
 
 	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
 		return USAGE;
-	if (here(type, "del", &path) ||
-	    begin(&req, TALLY_CMD_OBJECT_DEL, type, "del", &path))
+	if (here(type, verb, &path) || begin(&req, cmd, type, verb, &path))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
-	return tnl_talk(&req, TALLY_A_OBJECT_MAX, NULL);
+	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show);
+}
+
+/**
+ * object_del - delete an object
+ * @type: its type
+ * @argc: number of words
+ * @argv: path and keys
+ *
+ * Return: enum status.
+ */
+int object_del(const struct object_type *type, int argc, char **argv)
+{
+	return ask(type, TALLY_CMD_OBJECT_DEL, "del", NULL, argc, argv);
+}
+
+/**
+ * object_break - take a lock away from whoever has it
+ * @type: a lock
+ * @argc: number of words
+ * @argv: path and keys
+ *
+ * Return: enum status.
+ */
+int object_break(const struct object_type *type, int argc, char **argv)
+{
+	return ask(type, TALLY_CMD_OBJECT_BREAK, "break", show_object, argc,
+		   argv);
 }
 
 /* ARENA, ARENA/OBJECT, or nothing. */

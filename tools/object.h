@@ -17,6 +17,7 @@ struct object_type {
 
 int object_add(const struct object_type *type, int argc, char **argv);
 int object_del(const struct object_type *type, int argc, char **argv);
+int object_break(const struct object_type *type, int argc, char **argv);
 int object_show(const struct object_type *type, int argc, char **argv);
 int lock_set(int argc, char **argv);
 

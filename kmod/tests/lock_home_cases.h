@@ -325,6 +325,7 @@ static const struct lh_case lh_cases[] = {
 
 #include "lock_home_break_cases.h"
 #include "lock_home_tenure_cases.h"
+#include "lock_home_answer_cases.h"
 
 static inline bool lh_action_equal(const struct tally_lh_action *a,
 				   const struct tally_lh_action *b)

@@ -20,6 +20,7 @@ CASE_DESC(token_case)
 CASE_DESC(lc_case)
 CASE_DESC(lh_birth)
 CASE_DESC(lh_case)
+CASE_DESC(lh_answer)
 
 KUNIT_ARRAY_PARAM(lw, lw_cases, lw_case_desc);
 KUNIT_ARRAY_PARAM(token, token_cases, token_case_desc);
@@ -30,6 +31,7 @@ KUNIT_ARRAY_PARAM(birth, lh_births, lh_birth_desc);
 KUNIT_ARRAY_PARAM(lh, lh_cases, lh_case_desc);
 KUNIT_ARRAY_PARAM(lh_break, lh_break_cases, lh_case_desc);
 KUNIT_ARRAY_PARAM(lh_tenure, lh_tenure_cases, lh_case_desc);
+KUNIT_ARRAY_PARAM(answer, lh_answers, lh_answer_desc);
 
 static void lw_test(struct kunit *test)
 {
@@ -61,6 +63,11 @@ static void lh_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, lh_case_run(test->param_value) ?: "", "");
 }
 
+static void lh_answer_test(struct kunit *test)
+{
+	KUNIT_EXPECT_STREQ(test, lh_answer_run(test->param_value) ?: "", "");
+}
+
 static struct kunit_case lock_tests[] = {
 	KUNIT_CASE_PARAM(lw_test, lw_gen_params),
 	KUNIT_CASE(lw_fields_test),
@@ -72,6 +79,7 @@ static struct kunit_case lock_tests[] = {
 	KUNIT_CASE_PARAM(lh_test, lh_gen_params),
 	KUNIT_CASE_PARAM(lh_test, lh_break_gen_params),
 	KUNIT_CASE_PARAM(lh_test, lh_tenure_gen_params),
+	KUNIT_CASE_PARAM(lh_answer_test, answer_gen_params),
 	{}
 };
 

@@ -14,11 +14,14 @@ int main(void)
 	unsigned long k;
 
 	ktap_start(ARRAY_SIZE(lh_births) + ARRAY_SIZE(lh_cases) +
-		   ARRAY_SIZE(lh_break_cases) + ARRAY_SIZE(lh_tenure_cases));
+		   ARRAY_SIZE(lh_break_cases) + ARRAY_SIZE(lh_tenure_cases) +
+		   ARRAY_SIZE(lh_answers));
 	for (k = 0; k < ARRAY_SIZE(lh_births); k++)
 		ktap_result(lh_births[k].name, lh_birth_run(&lh_births[k]));
 	run(lh_cases, ARRAY_SIZE(lh_cases));
 	run(lh_break_cases, ARRAY_SIZE(lh_break_cases));
 	run(lh_tenure_cases, ARRAY_SIZE(lh_tenure_cases));
+	for (k = 0; k < ARRAY_SIZE(lh_answers); k++)
+		ktap_result(lh_answers[k].name, lh_answer_run(&lh_answers[k]));
 	return ktap_end();
 }

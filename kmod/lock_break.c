@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/* An administrator takes a lock away from whoever has it. */
+#include "lock_home.h"
+#include "node.h"
+#include "peer.h"
+#include "session.h"
+
+/* The state word as it is now. */
+static u64 break_word(struct tally_lock_home *h)
+{
+	if (h->lh.cpu)
+		return 0;
+	return READ_ONCE(*tally_arena_word(h->object->arena, h->object->word));
+}
+
+/* Under h->lock: does the session in @slot still have what it was to give up? */
+static bool break_unanswered(struct tally_lock_home *h, u16 slot, u64 state)
+{
+	struct home_node *hn = xa_load(&h->nodes, slot);
+
+	return tally_lh_unanswered(&h->lh, slot, hn ? &hn->n : NULL, state);
+}
+
+/* Whoever has not answered is fenced: the word is the home's to change then. */
+static u32 break_fence(struct tally_lock_home *h)
+{
+	struct tally_object *object = h->object;
+	struct tally_node *node = object->arena->node;
+	u32 fenced = 0, slot;
+	struct tally_session *s;
+	u64 state;
+
+	lockdep_assert_held(&h->lock);
+	if (h->dead)
+		return 0;
+	state = break_word(h);
+	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
+		if (!break_unanswered(h, slot, state))
+			continue;
+		s = tally_node_slot_session(node, slot);
+		if (!s)
+			continue;
+		tally_node_event(node, "lock_fenced", s->peer->name,
+				 object->config.name);
+		tally_session_end(s, -ETIMEDOUT);
+		tally_session_put(s);
+		fenced++;
+	}
+	return fenced;
+}
+
+static int break_begin(struct tally_lock_home *h)
+{
+	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
+
+	lockdep_assert_held(&h->lock);
+	if (h->dead)
+		return -EIDRM;
+	if (!tally_lh_taken(&h->lh, break_word(h)))
+		return -ESRCH;
+	reinit_completion(&h->broken_up);
+	h->breaking = true;
+	tally_home_step(h, &ev);
+	return 0;
+}
+
+/* A quarter of the lease: so often each node says that it is there. */
+static unsigned long break_wait(struct tally_lock_home *h)
+{
+	u32 lease = h->object->arena->node->config.lease_ms;
+
+	return msecs_to_jiffies(lease / 4) + 1;
+}
+
+/**
+ * tally_lock_home_break - take a lock away from whoever has it
+ * @object: the lock
+ * @fenced: gets the number of nodes that did not answer, whose sessions are
+ *	ended: they lose all they have of this node
+ *
+ * Holders are told that they have lost it; who waits is next, and has a larger
+ * token. Where a node was fenced, a lock of class external is given on when that
+ * node's lease is over.
+ *
+ * Context: process; sleeps for up to a quarter of the lease, and longer, but
+ * killable, while another call is at the same lock.
+ * Return: 0; -ESRCH: nobody has it; -EIDRM: it was deleted; -EINTR.
+ */
+int tally_lock_home_break(struct tally_object *object, u32 *fenced)
+{
+	struct tally_lock_home *h = object->lock;
+	int err;
+
+	*fenced = 0;
+	if (mutex_lock_killable(&h->break_lock))
+		return -EINTR;
+	mutex_lock(&h->lock);
+	err = break_begin(h);
+	mutex_unlock(&h->lock);
+	if (!err) {
+		wait_for_completion_timeout(&h->broken_up, break_wait(h));
+		mutex_lock(&h->lock);
+		h->breaking = false;
+		*fenced = break_fence(h);
+		mutex_unlock(&h->lock);
+	}
+	mutex_unlock(&h->break_lock);
+	return err;
+}

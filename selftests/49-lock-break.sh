@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: one
+# Seconds: 300
+#
+# "lock break": an administrator takes a lock away from whoever has it. a is the
+# home; b and c use the words of nic locks, in mode cpu all ask the home.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+need_tally
+need_rdma
+plan 53
+
+of() {
+	tally -m "$mnt/$1" "${@:2}"
+}
+
+# shows LOCK FIELD VALUE
+shows() {
+	[ "$(tally -j lock show "$1" node a | field "$2")" = "$3" ]
+}
+
+# held NAME NODE LOCK [shared]: until it is stopped; its number is in $begun.
+held() {
+	begin "$1" tally -m "$mnt/$2" lock run "$3" ${4+"$4"} -- bash -c "
+		echo held \$TALLY_TOKEN; until false; do sleep 0.1; done"
+	begun_says "$1" held
+}
+
+# waits NAME NODE LOCK: until it stands in the queue at the home.
+waits() {
+	begin "$1" tally -m "$mnt/$2" lock run "$3" -- bash -c "
+		echo held \$TALLY_TOKEN"
+	wait_until 20 shows "$3" waiters 1
+}
+
+# token NAME: what it was given.
+token() {
+	sed -n 's/^held //p' "$lib_work/$1"
+}
+
+# stopped NAME: its command was, as the lock was lost.
+stopped() {
+	begun_says "$1" 'it was lost; bash is stopped'
+}
+
+break_it() {
+	bounded 20 tally lock break "$1" node a
+}
+
+# free_words LOCK: it costs no message to have it.
+free_words() {
+	local before
+
+	before=$(stat_of b lock_managed)
+	of b lock run "$1" -- true && [ "$(stat_of b lock_managed)" = "$before" ]
+}
+
+check "nodes" add_nodes a b c
+for mode in nic cpu; do
+	check "an arena in mode $mode" bash -c "
+		tally arena add $mode mode $mode access rw node a &&
+		tally lock add $mode/l class region node a"
+	lock=$mode/l
+	check_fails "$mode: nobody has it" 1 'nobody has it' \
+		tally lock break $lock node a
+
+	check "$mode: b holds it" held one b $lock
+	check "$mode: it is broken" break_it $lock
+	check "$mode: its user hears that it is lost" stopped one
+	check "$mode: nobody has it then" wait_until 20 shows $lock state free
+	check "$mode: c has it next" held two c $lock
+	check "$mode: with a higher token" [ "$(token two)" -gt "$(token one)" ]
+
+	check "$mode: b waits for it" waits three b $lock
+	check "$mode: it is broken while one waits" break_it $lock
+	check "$mode: the holder hears that it is lost" stopped two
+	check "$mode: who waited has it" begun_says three held
+	check "$mode: with a higher token" [ "$(token three)" -gt "$(token two)" ]
+	check "$mode: and gives it back" wait_until 20 shows $lock state free
+
+	check "$mode: b holds it shared" held one b $lock shared
+	check "$mode: c, too" held two c $lock shared
+	check "$mode: it is broken" break_it $lock
+	check "$mode: both hear that it is lost" eval 'stopped one && stopped two'
+
+	check "$mode: a user of the home holds it" held one a $lock
+	check "$mode: it is broken" break_it $lock
+	check "$mode: who hears that it is lost" stopped one
+	check "$mode: nobody was fenced" eval 'is_live a b && is_live a c'
+done
+check "nic: it is fast again" free_words nic/l
+
+check "b keeps it after use" eval '
+	tally lock set nic/l cache on node a && of b lock run nic/l -- true'
+check "it is broken there" break_it nic/l
+check "nobody has it" wait_until 20 shows nic/l state free
+
+check_fails "what is no lock" 1 'it is no lock' bash -c "
+	tally counter add nic/count node a && tally lock break nic/count node a"
+check_fails "what is not there" 1 'no object of that name' \
+	tally lock break nic/none node a
+check_fails "who may not" 1 'CAP_NET_ADMIN' \
+	as_nobody "$(command -v tally)" lock break nic/l node a
+check_fails "help" 2 'break ARENA/NAME' tally lock break
