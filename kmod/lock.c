@@ -1,10 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks for their users on this node. */
+#include <linux/moduleparam.h>
 #include <linux/sched/signal.h>
 #include "lockrun.h"
 
 /* Longer than a few operations take, short beside waiting for a holder. */
 #define LOCK_HELP	((long)max(HZ / 50, 2))
+
+/*
+ * Only who locks obeys this; homes and other nodes need not agree or know. What
+ * a slot may have in the word is for its node alone to put there: one that never
+ * does is to a home like a node that posts no atomics, which it serves by
+ * messages beside those that use the word. Homes go by TALLY_LW_BIT_SLOT_MAX,
+ * as the word's layout does: a bit that is never set is none they wait for.
+ */
+static unsigned int lock_slots = TALLY_LW_BIT_SLOT_MAX;
+
+static int lock_slots_set(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, TALLY_LW_BIT_SLOT_MAX);
+}
+
+static const struct kernel_param_ops lock_slots_ops = {
+	.set	= lock_slots_set,
+	.get	= param_get_uint,
+};
+
+/* Not while locks are held: each keeps to what it began with. */
+module_param_cb(lock_slots, &lock_slots_ops, &lock_slots, 0444);
+MODULE_PARM_DESC(lock_slots, "use no lock's word where our slot is higher, but ask the home, as slots above "
+		 __stringify(TALLY_LW_BIT_SLOT_MAX)
+		 " have to; for tests; 0: nowhere");
 
 /* Inside the handle: let the table stand in the session there is now. */
 static int lock_bind(struct tally_lock_client *c)
@@ -27,7 +53,7 @@ static int lock_bind(struct tally_lock_client *c)
 	}
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&
-	       slot <= TALLY_LW_BIT_SLOT_MAX;
+	       slot <= lock_slots;
 	spin_lock_irqsave(&c->lock, flags);
 	if (c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
 	    (s ? c->session != s : !c->error)) {

@@ -133,6 +133,10 @@ static int take_type(struct genl_info *info, struct tally_object_config *c)
 	if (attrs[TALLY_A_OBJECT_BUDGET] && c->type != TALLY_TYPE_LOCK)
 		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_BUDGET],
 				     "only a lock has a budget", -EINVAL);
+	if (attrs[TALLY_A_OBJECT_BUDGET_MS] && c->type != TALLY_TYPE_LOCK)
+		return tally_nl_fail(info->extack,
+				     attrs[TALLY_A_OBJECT_BUDGET_MS],
+				     "only a lock has a budget", -EINVAL);
 	if (attrs[TALLY_A_OBJECT_SIZE] && c->type != TALLY_TYPE_REGION)
 		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_SIZE],
 				     "only a region has a size", -EINVAL);

@@ -9,10 +9,6 @@ need_tally
 need_rdma
 plan 23
 
-module_path() {
-	[ -n "${MODULE-}" ] && echo "$MODULE" || echo "${TALLY_KO-}"
-}
-
 # users PATTERN: does a user of node a look like this?
 users() {
 	tally node show users a | grep -qE -e "$1"
@@ -52,11 +48,7 @@ exec 5<&-
 check "the mount can be ended" umount "$mnt/a"
 wait_until 20 no_users
 check "then the module can be unloaded, and its node ends" rmmod tally
-if [ -n "$(module_path)" ]; then
-	check "and loaded" insmod "$(module_path)"
-else
-	check "and loaded" modprobe tally
-fi
+check "and loaded" load_tally
 check "with a node it works as before" bash -c \
 	'tally node add a nomount && tally arena add t node a &&
 	 tally counter add t/c initial 5 node a'

@@ -154,10 +154,10 @@ check_equal "which is shown" 'on 2' "$(show nic/l cache) $(show nic/l budget)"
 one=$(token b nic/l)
 check "b keeps it" shows nic/l holder b
 words=$(words b)
-msgs=$(stat_of b lock_msg)
+msgs=$(stat_of b lock_message)
 two=$(token b nic/l)
 check "taking it again costs no operation and no message" \
-	[ "$(words b) $(stat_of b lock_msg)" = "$words $msgs" ]
+	[ "$(words b) $(stat_of b lock_message)" = "$words $msgs" ]
 check_equal "and gives the next token" $((one + 1)) "$two"
 check "another node gets it by asking" bounded 20 \
 	tally -m "$mnt/c" lock run nic/l -- true
@@ -180,7 +180,7 @@ check "and nobody keeps it" wait_until 20 shows nic/l state free
 
 check "cpu: caching" tally lock set cpu/l cache on node a
 token b cpu/l > /dev/null
-msgs=$(stat_of b lock_msg)
+msgs=$(stat_of b lock_message)
 token b cpu/l > /dev/null
 check_equal "cpu: taking it again costs no message" "$msgs" \
-	"$(stat_of b lock_msg)"
+	"$(stat_of b lock_message)"

@@ -171,6 +171,80 @@ def case_lock(path, other):
     fcntl.ioctl(two, IOC_UNLOCK)
 
 
+def refuses_lock(fd, name):
+    """What a file that does not hold its lock refuses."""
+    same(stat_lock(fd)[:3], (0, 0, 0), name)
+    fails(errno.EINVAL, f"{name}: unlock", fcntl.ioctl, fd, IOC_UNLOCK)
+    fails(errno.EINVAL, f"{name}: upgrade", upgrade, fd)
+    fails(errno.EINVAL, f"{name}: downgrade", fcntl.ioctl, fd, IOC_DOWNGRADE)
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    same(stat_lock(fd)[:3], (0, 0, 0), f"{name}: afterwards")
+
+
+def case_lock_input(path, other):
+    """What no lock takes, free or held, and that nothing comes of it."""
+    one = os.open(path, os.O_RDWR)
+    two = os.open(other, os.O_RDWR)
+    refuses_lock(one, "free")
+    token = lock(one)
+    refuses_lock(two, "not the holder")
+    refuses_lock(os.open(path, os.O_RDWR), "another file of the holder")
+    fails(errno.EALREADY, "again", lock, one)
+    fails(errno.EALREADY, "again, shared", lock, one, 2)
+    fails(errno.EALREADY, "again, try", lock, one, 1)
+    fails(errno.EINVAL, "upgrade of exclusive", upgrade, one)
+    for flags in (4, 8, 1 << 31):
+        fails(errno.EINVAL, "unknown mode", lock, two, flags)
+    for reserved in ((1, 0), (0, 1)):
+        fails(errno.EINVAL, "reserved field", fcntl.ioctl, two, IOC_LOCK,
+              LOCK.pack(0, 0, 0, *reserved))
+    fails(errno.ENOTTY, "ioctl of a counter", counter, two, READ)
+    fails(errno.ENOTTY, "ioctl of nothing", fcntl.ioctl, two, ioc(0, 0x7f, 0))
+    fails(errno.EINVAL, "read", os.read, two, 8)
+    fails(errno.EINVAL, "write", os.write, two, b"1")
+    libc = ctypes.CDLL(None, use_errno=True)
+    for number in (IOC_LOCK, IOC_LOCKSTAT, IOC_UPGRADE):
+        same(libc.ioctl(two, ctypes.c_ulong(number), None), -1, "no memory")
+        same(ctypes.get_errno(), errno.EFAULT, "no memory")
+    same(stat_lock(one)[:3], (1, 0, token), "the holder after all that")
+    fcntl.ioctl(one, IOC_DOWNGRADE)
+    fails(errno.EALREADY, "exclusive while shared", lock, one)
+    fails(errno.EINVAL, "downgrade of shared", fcntl.ioctl, one, IOC_DOWNGRADE)
+    same(stat_lock(one)[:3], (1, 0, token), "the reader after that")
+    fcntl.ioctl(one, IOC_UNLOCK)
+    refuses_lock(one, "no more")
+
+
+def case_lost_lock(path, ready, *then):
+    """Hold a lock until it is lost; see that it is lost until unlocked. Then
+    locking fails with the errno THEN, or works again."""
+    fd = os.open(path, os.O_RDWR)
+    token = lock(fd)
+    with open(ready, "w", encoding="ascii"):
+        pass
+    poll = select.poll()
+    poll.register(fd, select.POLLPRI)
+    while not poll.poll(30000)[0][1] & select.POLLERR:
+        pass
+    same(stat_lock(fd)[:3], (0, 1, token), "state of a lost lock")
+    fails(errno.ESTALE, "lost: lock", lock, fd)
+    fails(errno.ESTALE, "lost: try", lock, fd, 1)
+    fails(errno.ESTALE, "lost: flock", fcntl.flock, fd, fcntl.LOCK_SH)
+    fails(errno.ESTALE, "lost: upgrade", upgrade, fd)
+    fails(errno.ESTALE, "lost: downgrade", fcntl.ioctl, fd, IOC_DOWNGRADE)
+    fails(errno.ESTALE, "lost: unlock", fcntl.ioctl, fd, IOC_UNLOCK)
+    refuses_lock(fd, "after that")
+    if then:
+        number = getattr(errno, then[0])
+        fails(number, "no way back: lock", lock, fd)
+        fails(number, "no way back: flock", fcntl.flock, fd, fcntl.LOCK_SH)
+        return
+    while os.path.exists(ready):
+        time.sleep(0.02)
+    if lock(fd, 0, 60000) <= token:
+        sys.exit("the token after a loss is not higher")
+
+
 def case_killed_waiter(path, other):
     """A waiter that is killed leaves nothing behind."""
     one = os.open(path, os.O_RDWR)

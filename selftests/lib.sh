@@ -204,6 +204,20 @@ need_machines() {
 	[ "$NODES" -ge "$1" ] || skip_all "needs $1 machines"
 }
 
+# module_path: the file of the module, if we know it.
+module_path() {
+	[ -n "${MODULE-}" ] && echo "$MODULE" || echo "${TALLY_KO-}"
+}
+
+# load_tally [PARAMETER=VALUE]...: the module, after it was unloaded.
+load_tally() {
+	if [ -n "$(module_path)" ]; then
+		insmod "$(module_path)" "$@"
+	else
+		modprobe tally "$@"
+	fi
+}
+
 # need_tally: the module, loaded by us if TALLY_KO names it, and the tool.
 need_tally() {
 	need_root

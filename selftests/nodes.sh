@@ -108,9 +108,13 @@ end_nodes() {
 }
 defer end_nodes
 
-# stat_of NODE NAME: a counter, or a refusal, of "tally stats".
+# stat_of NODE NAME: a counter, or a refusal, of "tally stats". What is none is
+# never the same twice, so that no comparison is content with it.
 stat_of() {
-	tally -j stats all node "$1" | field "$2"
+	local value
+
+	value=$(tally -j stats all node "$1" | field "$2")
+	echo "${value:-no $2: $RANDOM$RANDOM}"
 }
 
 # grew NODE NAME FORMER: is it higher than it was?

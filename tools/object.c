@@ -342,6 +342,10 @@ int lock_set(int argc, char **argv)
 
 	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
 		return USAGE;
+	if (!args[0].seen && !args[1].seen && !args[2].seen) {
+		say("nothing to set: write cache, budget or within");
+		return USAGE;
+	}
 	if (here(&lock, "set", &path) ||
 	    begin(&req, TALLY_CMD_OBJECT_SET, &lock, "set", &path))
 		return FAILED;
