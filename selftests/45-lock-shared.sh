@@ -10,7 +10,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 47
+plan 50
 
 of() {
 	tally -m "$mnt/$1" "${@:2}"
@@ -153,6 +153,8 @@ check "caching is switched on" tally lock set nic/l cache on budget 2 node a
 check_equal "which is shown" 'on 2' "$(show nic/l cache) $(show nic/l budget)"
 one=$(token b nic/l)
 check "b keeps it" shows nic/l holder b
+check "the home knows that it merely keeps it" shows nic/l state cached
+check_equal "and that nobody is inside" '' "$(show nic/l pid)"
 words=$(words b)
 msgs=$(stat_of b lock_msg)
 two=$(token b nic/l)
@@ -180,6 +182,7 @@ check "and nobody keeps it" wait_until 20 shows nic/l state free
 
 check "cpu: caching" tally lock set cpu/l cache on node a
 token b cpu/l > /dev/null
+check "cpu: the home knows that b merely keeps it" shows cpu/l state cached
 msgs=$(stat_of b lock_msg)
 token b cpu/l > /dev/null
 check_equal "cpu: taking it again costs no message" "$msgs" \
