@@ -10,7 +10,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 50
+plan 56
 
 of() {
 	tally -m "$mnt/$1" "${@:2}"
@@ -187,3 +187,16 @@ msgs=$(stat_of b lock_msg)
 token b cpu/l > /dev/null
 check_equal "cpu: taking it again costs no message" "$msgs" \
 	"$(stat_of b lock_msg)"
+
+for mode in nic cpu; do
+	lock=$mode/own
+	check "$mode: a lock with settings of its own" tally lock add $lock \
+		cache on budget 3 within 250 node a
+	check_equal "$mode: they are shown" 'on 3 250' \
+		"$(show $lock cache) $(show $lock budget) $(show $lock budget_ms)"
+	token b $lock > /dev/null
+	wire="$(words b) $(stat_of b lock_msg)"
+	token b $lock > /dev/null
+	check_equal "$mode: taking it again costs no operation and no message" \
+		"$wire" "$(words b) $(stat_of b lock_msg)"
+done
