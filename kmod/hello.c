@@ -17,14 +17,14 @@
 void tally_hello_fill(struct tally_msg_hello *hello, struct tally_node *node,
 		      const char *to, u64 resume, u32 qpn)
 {
-	u32 features = node->config.no_atomics ? 0 : TALLY_FEATURE_ATOMICS;
+	u32 atomics = node->config.no_atomics ? 0 : TALLY_FEATURE_ATOMICS;
 	u8 lanes = min_t(u32, num_online_cpus(), TALLY_LANES_MAX);
 
 	memset(hello, 0, sizeof(*hello));
 	hello->version = cpu_to_be16(TALLY_WIRE_VERSION);
 	hello->abi = TALLY_ABI;
 	hello->lanes = lanes;
-	hello->features = cpu_to_be32(features);
+	hello->features = cpu_to_be32(TALLY_FEATURE_WHO | atomics);
 	strscpy(hello->from, node->config.name, sizeof(hello->from));
 	strscpy(hello->to, to, sizeof(hello->to));
 	hello->incarnation = cpu_to_be64(node->incarnation);

@@ -491,33 +491,32 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 }
 
 /**
- * tally_lock_client_user - who of this node is inside
+ * tally_lock_client_user - what this node has of a lock, and who is inside
  * @handle: the lock
- * @pid: out: process, 0 for kernel code
- * @comm: out: its name
- * @since: out: CLOCK_BOOTTIME ns
+ * @user: filled
  *
- * Return: 1: somebody; 0: nobody, the lock is cached; -1: it is not ours.
+ * Context: any.
  */
-int tally_lock_client_user(struct tally_handle *handle, pid_t *pid,
-			   char comm[TASK_COMM_LEN], u64 *since)
+void tally_lock_client_user(struct tally_handle *handle,
+			    struct tally_lock_user *user)
 {
 	struct tally_lock_client *c = handle->lock;
 	struct tally_lock_req *req;
 	unsigned long flags;
-	int inside = -1;
 
+	memset(user, 0, sizeof(*user));
 	spin_lock_irqsave(&c->lock, flags);
 	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
 				       list);
 	if (req) {
-		inside = 1;
-		*pid = req->pid;
-		strscpy(comm, req->comm, TASK_COMM_LEN);
-		*since = req->granted_at;
+		user->state = TALLY_WHO_INSIDE;
+		user->pid = req->pid;
+		strscpy(user->comm, req->comm, sizeof(user->comm));
+		user->since = req->granted_at;
 	} else if (c->lc.st == TALLY_LC_CACHED) {
-		inside = 0;
+		user->state = TALLY_WHO_CACHED;
 	}
+	if (user->state)
+		user->mode = c->lc.mode;
 	spin_unlock_irqrestore(&c->lock, flags);
-	return inside;
 }

@@ -119,13 +119,26 @@ void tally_locks_session_leave(struct tally_session *s);
 int tally_locks_message(struct tally_session *s, u16 type, const void *body,
 			u32 len);
 
-/* Between lock.c and lock_home.c. */
-/*
- * Who of our own users is inside: 1 with @pid and @comm, 0: nobody, it is kept
- * for them; -1: they have nothing of it.
+/* Between lock.c, lock_home.c, lock_homes.c and lock_who.c. */
+
+/**
+ * struct tally_lock_user - what this node has of a lock, and for whom
+ * @state: enum tally_who
+ * @mode: TALLY_LMODE_* of the tenure, 0: none
+ * @pid: of one that is inside, 0: kernel code
+ * @comm: name of that one, else ""
+ * @since: CLOCK_BOOTTIME ns at which that one came in
  */
-int tally_lock_client_user(struct tally_handle *handle, pid_t *pid,
-			   char comm[TASK_COMM_LEN], u64 *since);
+struct tally_lock_user {
+	u8 state;
+	u8 mode;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+	u64 since;
+};
+
+void tally_lock_client_user(struct tally_handle *handle,
+			    struct tally_lock_user *user);
 /* The handle of the home's own users comes and goes. */
 int tally_lock_home_attach(struct tally_object *object,
 			   struct tally_handle *handle);
@@ -157,17 +170,18 @@ int tally_lock_home_break(struct tally_object *object, u32 *fenced);
 /**
  * struct tally_lock_info - what `lock show` tells, at the home
  * @state: "free", "fast", "managed", "cached", "grace"; "cached" where the home
- *	can know it, of its own users
+ *	can know it: of its own users, and of others when they were asked
  * @shared: it is held in shared mode
  * @holders: how many nodes hold it
  * @holder: node that holds it, one of them, "" if none
  * @holder_slot: its node slot
  * @token: token counter
  * @waiters: nodes in the queue
- * @age_ms: how long the holder has it; 0 where the home cannot know (fast)
- * @lease_ms: when the home could reclaim it without a word of the holder;
- *	U64_MAX: it is ours
- * @pid: of the user, if it is one of ours, else 0
+ * @age_ms: how long the user, or else the node, has it; U64_MAX where the home
+ *	cannot know (fast)
+ * @lease_ms: when the home could reclaim it without a word of the holder, or
+ *	the holder itself gives it up if that is sooner; U64_MAX: it is ours
+ * @pid: of the user; 0: kernel code, or not known
  * @comm: name of that user, else ""
  * @set: settings
  */
@@ -190,5 +204,22 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info);
 /* Name of the i-th waiter, 0 or -ENOENT. */
 int tally_lock_waiter(struct tally_object *object, u32 i,
 		      char name[TALLY_NAME_SIZE]);
+
+/**
+ * struct tally_lock_asking - what asking holders may cost whoever shows locks
+ * @left: jiffies that may still be waited
+ * @silent: node slots of those that did not answer
+ */
+struct tally_lock_asking {
+	long left;
+	DECLARE_BITMAP(silent, TALLY_SLOT_MAX + 1);
+};
+
+void tally_lock_asking_init(struct tally_lock_asking *asking);
+/* Ask the holder, if it is another node, who it is. */
+void tally_lock_ask(struct tally_object *object, struct tally_lock_info *info,
+		    struct tally_lock_asking *asking);
+/* Such a question came. True: it was one, and is answered. */
+bool tally_locks_request(struct tally_session *s, struct tally_sreq *req);
 
 #endif

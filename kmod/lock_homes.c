@@ -242,13 +242,12 @@ static u64 home_lease_left(struct tally_lock_home *h, u16 slot)
 	return until > now ? div_u64(until - now, NSEC_PER_MSEC) : 0;
 }
 
-/* Of our own users the home knows more than of others. */
+/* Of our own users the home knows without asking. */
 static void home_own_user(struct tally_lock_home *h,
 			  struct tally_lock_info *info)
 {
+	struct tally_lock_user user;
 	struct tally_handle *handle;
-	u64 since = 0;
-	int inside;
 
 	spin_lock(&h->local_lock);
 	handle = h->local;
@@ -257,13 +256,16 @@ static void home_own_user(struct tally_lock_home *h,
 	spin_unlock(&h->local_lock);
 	if (!handle)
 		return;
-	inside = tally_lock_client_user(handle, &info->pid, info->comm, &since);
-	if (!inside)
-		info->state = "cached";
-	else if (inside > 0)
-		info->age_ms = div_u64(ktime_get_boottime_ns() - since,
-				       NSEC_PER_MSEC);
+	tally_lock_client_user(handle, &user);
 	tally_handle_put(handle);
+	if (user.state == TALLY_WHO_CACHED)
+		info->state = "cached";
+	if (user.state != TALLY_WHO_INSIDE)
+		return;
+	info->pid = user.pid;
+	strscpy(info->comm, user.comm, sizeof(info->comm));
+	info->age_ms = div_u64(ktime_get_boottime_ns() - user.since,
+			       NSEC_PER_MSEC);
 }
 
 static const char *home_state(const struct tally_lh *lh, u16 holder)

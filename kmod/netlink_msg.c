@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cred.h>
+#include <linux/slab.h>
 #include "genl_compat.h"
 #include "name.h"
 #include "netlink_msg.h"
@@ -306,6 +307,7 @@ int tally_nl_done(struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
 
+	kfree(cursor->asking);
 	if (cursor->arena)
 		tally_arena_put(cursor->arena);
 	if (cursor->node)

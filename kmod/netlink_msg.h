@@ -35,6 +35,7 @@ struct tally_nl_to {
  * @done: entries looked at
  * @arena_id: arena the last object was in
  * @object_id: last object
+ * @asking: what asking the holders of locks may still cost; owned, or NULL
  */
 struct tally_nl_cursor {
 	struct tally_node *node;
@@ -42,6 +43,7 @@ struct tally_nl_cursor {
 	u32 done;
 	u32 arena_id;
 	u32 object_id;
+	struct tally_lock_asking *asking;
 };
 
 /**

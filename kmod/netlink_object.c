@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/slab.h>
 #include "genl_compat.h"
 #include "counter.h"
 #include "lock.h"
@@ -48,11 +49,15 @@ static int put_settings(struct sk_buff *skb, const struct tally_lock_set *set)
 	       nla_put_u32(skb, TALLY_A_OBJECT_BUDGET_MS, set->ms);
 }
 
-static int put_lock(struct sk_buff *skb, struct tally_object *object)
+/* Holders are asked for a list only: an answer to a change does not wait. */
+static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
+		    struct tally_object *object)
 {
 	struct tally_lock_info info = {};
 
 	tally_lock_info(object, &info);
+	if (to->cb)
+		tally_lock_ask(object, &info, tally_nl_cursor(to->cb)->asking);
 	return nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
 			   object->config.lock_class) ?:
 	       nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ?:
@@ -64,7 +69,8 @@ static int put_lock(struct sk_buff *skb, struct tally_object *object)
 	       put_waiters(skb, object);
 }
 
-static int put_by_type(struct sk_buff *skb, struct tally_object *object)
+static int put_by_type(struct sk_buff *skb, const struct tally_nl_to *to,
+		       struct tally_object *object)
 {
 	switch (object->config.type) {
 	case TALLY_TYPE_COUNTER:
@@ -72,7 +78,7 @@ static int put_by_type(struct sk_buff *skb, struct tally_object *object)
 					 tally_counter_peek(object),
 					 TALLY_A_OBJECT_PAD);
 	case TALLY_TYPE_LOCK:
-		return put_lock(skb, object);
+		return put_lock(skb, to, object);
 	case TALLY_TYPE_REGION:
 		return nla_put_u64_64bit(skb, TALLY_A_OBJECT_SIZE,
 					 object->config.size,
@@ -111,7 +117,7 @@ static int fill_object(struct sk_buff *skb, const struct tally_nl_to *to,
 	if (!hdr)
 		return -EMSGSIZE;
 	return tally_nl_end(skb, hdr,
-		put_names(skb, object) ?: put_by_type(skb, object));
+		put_names(skb, object) ?: put_by_type(skb, to, object));
 }
 
 static int take_type(struct genl_info *info, struct tally_object_config *c)
@@ -389,7 +395,7 @@ int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info)
  * tally_nl_object_get_start - begin object-get
  * @cb: the dump
  *
- * Return: 0, or -ENOENT when the node or the arena asked for is none.
+ * Return: 0; -ENOENT when the node or the arena asked for is none; -ENOMEM.
  */
 int tally_nl_object_get_start(struct netlink_callback *cb)
 {
@@ -399,16 +405,28 @@ int tally_nl_object_get_start(struct netlink_callback *cb)
 	int err;
 
 	err = tally_nl_start(cb, TALLY_A_OBJECT_NODE);
-	if (err || !attr)
+	if (err)
 		return err;
+	cursor->asking = kmalloc(sizeof(*cursor->asking), GFP_KERNEL);
+	if (!cursor->asking) {
+		err = -ENOMEM;
+		goto err_done;
+	}
+	tally_lock_asking_init(cursor->asking);
+	if (!attr)
+		return 0;
 	arena = tally_nl_arena(cursor->node, attr, cb->extack);
 	if (IS_ERR(arena)) {
-		/* done() is not called for a dump that did not start. */
-		tally_node_put(cursor->node);
-		return PTR_ERR(arena);
+		err = PTR_ERR(arena);
+		goto err_done;
 	}
 	cursor->arena = arena;
 	return 0;
+
+err_done:
+	/* It is not called for a dump that did not start. */
+	tally_nl_done(cb);
+	return err;
 }
 
 static bool match_object(struct netlink_callback *cb,

@@ -5,6 +5,9 @@
 #include "node.h"
 #include "rpc.h"
 
+/* Slots that questions who holds a lock may take. */
+#define RPC_WHO_MAX	4
+
 /**
  * struct rpc_call - one request of ours
  * @ref: caller and slot table
@@ -114,6 +117,24 @@ void tally_rpc_destroy(struct tally_session *s)
 	s->client = NULL;
 }
 
+/*
+ * Nobody waits long for the answer to WHO, and a peer that never answers keeps
+ * the slots: it is not given all of them.
+ */
+static bool rpc_slot_allowed(struct tally_rpc_client *c,
+			     const struct rpc_call *call)
+{
+	u32 i, open = 0;
+
+	lockdep_assert_held(&c->lock);
+	if (call->type != TALLY_MSG_WHO)
+		return true;
+	for (i = 0; i < TALLY_RPC_SLOTS; i++)
+		if (c->call[i] && c->call[i]->type == TALLY_MSG_WHO)
+			open++;
+	return open < RPC_WHO_MAX;
+}
+
 /* Take a free slot for @call, if there is one. */
 static bool rpc_slot_take(struct tally_rpc_client *c, struct rpc_call *call)
 {
@@ -122,7 +143,7 @@ static bool rpc_slot_take(struct tally_rpc_client *c, struct rpc_call *call)
 
 	spin_lock(&c->lock);
 	slot = find_first_zero_bit(c->used, TALLY_RPC_SLOTS);
-	if (slot < TALLY_RPC_SLOTS) {
+	if (slot < TALLY_RPC_SLOTS && rpc_slot_allowed(c, call)) {
 		__set_bit(slot, c->used);
 		c->call[slot] = call;
 		call->slot = slot;

@@ -113,6 +113,7 @@ enum tally_msg_type {
 	TALLY_MSG_LIST		= 35,
 	TALLY_MSG_COUNTER	= 36,
 	TALLY_MSG_REGION_MAP	= 37,
+	TALLY_MSG_WHO		= 38,
 	/* one-way */
 	TALLY_MSG_FORGET	= 64,
 	TALLY_MSG_FORGOTTEN	= 65,
@@ -150,6 +151,7 @@ static_assert(sizeof(struct tally_hdr) == 32);
 
 /* Features: bits both sides must know to use. */
 #define TALLY_FEATURE_ATOMICS	BIT(0)	/* this node can post atomics */
+#define TALLY_FEATURE_WHO	BIT(1)	/* this node answers WHO */
 
 /**
  * struct tally_msg_hello - HELLO and, with @mac, CHALLENGE
@@ -333,7 +335,7 @@ struct tally_rep_open {
 } __packed;
 
 /*
- * Which object: CLOSE, FORGET, FORGOTTEN, and the head of all object bodies.
+ * Which object: CLOSE, WHO, FORGET, FORGOTTEN, and the head of all object bodies.
  * Ids begin with 1. FORGET and FORGOTTEN of object 0, generation 0 mean the
  * arena itself with its word table, after all of its objects.
  */
@@ -402,6 +404,34 @@ struct tally_wire_mr {
 	__be32	rkey;
 	__be32	reserved;
 } __packed;
+
+/* What a node has of a lock. */
+enum tally_who {
+	TALLY_WHO_NOTHING	= 0,	/* nothing, or nothing settled */
+	TALLY_WHO_CACHED	= 1,	/* it, and nobody is inside */
+	TALLY_WHO_INSIDE	= 2,	/* it, and somebody is inside */
+};
+
+/**
+ * struct tally_rep_who - answer to a home that asks who has its lock
+ * @state: enum tally_who
+ * @mode: TALLY_LMODE_* of lockmsg.h in which the node has it, else 0
+ * @reserved: zero
+ * @pid: of one that is inside; 0: kernel code, or nobody
+ * @age_ms: how long that one has been inside, else 0
+ * @lease_ms: how long the node may act on it without a word from the home
+ * @comm: name of that one, NUL-padded; whatever a process calls itself
+ */
+struct tally_rep_who {
+	u8	state;
+	u8	mode;
+	u8	reserved[2];
+	__be32	pid;
+	__be64	age_ms;
+	__be64	lease_ms;
+	char	comm[16];
+} __packed;
+static_assert(sizeof(struct tally_rep_who) == 40);
 
 /**
  * struct tally_msg_lock - one lock message, either direction

@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 28
+plan 41
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -72,6 +72,26 @@ no_answer() {
 
 opened() {
 	exec 5< "$mnt/a/e/r"
+}
+
+# holds NUMBER...: it has a lock of ours, and answers who does with so many bytes.
+holds() {
+	attack who "$@" && begun_says hostile granted 60
+}
+
+# shown FIELD...: of the lock that it has, within 2 seconds.
+shown() {
+	local field list=()
+
+	bounded 2 tally -j lock show t/w node a > "$lib_work/shown" || return
+	for field; do
+		list+=("$(field "$field" < "$lib_work/shown")")
+	done
+	(IFS=,; echo "${list[*]}")
+}
+
+is_free() {
+	[ "$(shown state)" = free ]
 }
 
 # use: what a peer may use, from time to time when there is no session.
@@ -143,6 +163,34 @@ check "it deletes without end what is being opened" attack early
 begin opening bounded 100 cat "$mnt/a/e/c"
 check "and is thrown out" thrown_out 90
 retreat
+
+check "a lock for it" tally lock add t/w class region node a
+check "it takes that" holds 48 8 47
+check_equal "what it says of itself is shown, but no escape sequence" \
+	'evil,4711,e?[31mvil,5000,7000' \
+	"$(shown holder pid comm age_ms lease_ms)"
+check_equal "it does not know: nothing is shown but what we know" 'evil,,' \
+	"$(shown holder pid comm)"
+check "and that is no fault" is_live a evil
+before=$(stat_of a bad_message)
+check_equal "an answer of a wrong length is none" 'evil,,' \
+	"$(shown holder pid comm)"
+check "but is counted" grew a bad_message "$before"
+check "and it is thrown out" thrown_out
+retreat
+
+check "it takes that again" holds 0
+check_equal "it is silent: it is shown all the same, and soon" 'evil,,' \
+	"$(shown holder pid comm)"
+for _ in 1 2 3 4 5; do
+	shown holder
+done > /dev/null
+check_equal "questions do not pile up" 4 "$(grep -c asked "$lib_work/hostile")"
+check "nor is it a fault" is_live a evil
+retreat
+check_equal "it is gone, its lease is not: it is shown, too" 'evil,' \
+	"$(shown holder pid)"
+wait_until 60 is_free
 
 begin fuzz "$hostile" "$here" "$(port a)" evil a fuzz "${SEED:-1}" \
 	"$(scaled 40 60)"

@@ -9,7 +9,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 47
+plan 57
 
 threads=3
 times=$(scaled 5 40)
@@ -27,10 +27,10 @@ is_free() {
 	[ "$(state "$1")" = free ]
 }
 
-# hold NAME NODE LOCK: until $lib_work/NAME.go; its number is in $begun.
+# hold NAME NODE LOCK [shared]: until $lib_work/NAME.go; its number is in $begun.
 hold() {
 	rm -f "$lib_work/$1.go"
-	begin "$1" tally -m "$mnt/$2" lock run "$3" -- bash -c "
+	begin "$1" tally -m "$mnt/$2" lock run "$3" ${4+"$4"} -- bash -c "
 		echo held \$TALLY_TOKEN; until [ -e $lib_work/$1.go ]; do
 			sleep 0.1; done"
 	begun_says "$1" held
@@ -38,6 +38,25 @@ hold() {
 
 let_go() {
 	: > "$lib_work/$1.go"
+}
+
+# shown LOCK FIELD...: as one look shows it.
+shown() {
+	local field list=()
+
+	tally -j lock show "$1" node a > "$lib_work/shown" || return
+	for field in "${@:2}"; do
+		list+=("$(field "$field" < "$lib_work/shown")")
+	done
+	(IFS=,; echo "${list[*]}")
+}
+
+# between FIELD LOW HIGH: in the last look.
+between() {
+	local n
+
+	n=$(field "$1" < "$lib_work/shown")
+	[ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
 }
 
 waiters() {
@@ -112,7 +131,28 @@ for mode in nic cpu; do
 	check_equal "$mode: no update is lost" $((3 * threads * times)) \
 		"$(record $mode)"
 	check "$mode: then it is free" wait_until 20 is_free $mode/l
+
+	since=$SECONDS
+	hold asked b $mode/l
+	one=$begun
+	check_equal "$mode: which process of the other node holds it is shown" \
+		"b,$one,tally,exclusive" "$(shown $mode/l holder pid comm mode)"
+	check "$mode: since when" between age_ms 0 \
+		$(((SECONDS - since + 1) * 1000))
+	check "$mode: and what is left of its lease" between lease_ms 1 20000
+	check "$mode: also in the text" bash -c "tally lock show $mode/l node a |
+		grep -E ' holder b .* pid $one comm tally lease [0-9]+m?s for [0-9]'"
+	let_go asked
+	wait "$one"
 done
+
+# One that goes by proxy, and reads.
+hold reader c nic/l shared
+one=$begun
+check_equal "a process of a node without atomics, a reader" \
+	"c,$one,tally,shared" "$(shown nic/l holder pid comm mode)"
+let_go reader
+wait "$one"
 
 one=$(token a nic/l)
 two=$(token b nic/l)
@@ -120,6 +160,7 @@ check "TALLY_TOKEN grows" [ "$two" -gt "$one" ]
 check "for a node that goes by proxy too" [ "$(token c nic/l)" -gt "$two" ]
 
 hold holder b nic/l
+holder=$begun
 check_fails "try: it would have to wait" 125 'holds it' \
 	of a lock run nic/l try -- true
 check_fails "try, from a node that goes by proxy" 125 'holds it' \
@@ -137,6 +178,8 @@ check_equal "waiters are shown in their order" "['a', 'c']" \
 	"$(tally -j lock show nic/l node a | json 'j[0]["waiting_nodes"]')"
 kill -KILL $one
 check "a killed waiter leaves the queue" wait_until 20 is_waiting nic/l 1
+check_equal "the one that is inside is shown while others wait" "b,$holder" \
+	"$(shown nic/l holder pid)"
 let_go holder
 check "the next one is granted" begun_says second granted
 wait $two

@@ -10,7 +10,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 47
+plan 56
 
 of() {
 	tally -m "$mnt/$1" "${@:2}"
@@ -153,6 +153,8 @@ check "caching is switched on" tally lock set nic/l cache on budget 2 node a
 check_equal "which is shown" 'on 2' "$(show nic/l cache) $(show nic/l budget)"
 one=$(token b nic/l)
 check "b keeps it" shows nic/l holder b
+check "the home knows that it merely keeps it" shows nic/l state cached
+check_equal "and that nobody is inside" '' "$(show nic/l pid)"
 words=$(words b)
 msgs=$(stat_of b lock_message)
 two=$(token b nic/l)
@@ -180,7 +182,21 @@ check "and nobody keeps it" wait_until 20 shows nic/l state free
 
 check "cpu: caching" tally lock set cpu/l cache on node a
 token b cpu/l > /dev/null
+check "cpu: the home knows that b merely keeps it" shows cpu/l state cached
 msgs=$(stat_of b lock_message)
 token b cpu/l > /dev/null
 check_equal "cpu: taking it again costs no message" "$msgs" \
 	"$(stat_of b lock_message)"
+
+for mode in nic cpu; do
+	lock=$mode/own
+	check "$mode: a lock with settings of its own" tally lock add $lock \
+		cache on budget 3 within 250 node a
+	check_equal "$mode: they are shown" 'on 3 250' \
+		"$(show $lock cache) $(show $lock budget) $(show $lock budget_ms)"
+	token b $lock > /dev/null
+	wire="$(words b) $(stat_of b lock_message)"
+	token b $lock > /dev/null
+	check_equal "$mode: taking it again costs no operation and no message" \
+		"$wire" "$(words b) $(stat_of b lock_message)"
+done

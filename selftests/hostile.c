@@ -13,6 +13,10 @@
  *	flood		asks for renewals for ever and never says that it took
  *			an answer
  *	early		deletes what it never had while an OPEN waits
+ *	who N...	takes lock "w" of arena "t", says "granted", and answers
+ *			who has it with so many bytes, the last number from then
+ *			on: 48 are right, 8 are that it does not know, with 0 it
+ *			says nothing
  *	fuzz SEED SECONDS
  *			all messages with all bodies, good ones and bad ones
  *
@@ -30,6 +34,7 @@
 #include "intruder.h"
 
 static const char *how, *argument = "0";
+static char **lengths;
 
 static uint32_t wire(uint32_t n)
 {
@@ -136,6 +141,29 @@ static uint32_t answer_map(struct link *l, const struct message *m, void *reply)
 	return 16 + (2 - first) * sizeof(rep->mr[0]);
 }
 
+/* A good answer, with a name that is none for a terminal. */
+static uint32_t answer_who(void *reply)
+{
+	struct rep_who *rep = reply;
+	uint32_t len = sizeof(*rep);
+
+	*rep = (struct rep_who) {
+		.status = answer_status(false), .state = one_in(3) ? rnd(4) : 2,
+		.mode = one_in(5) ? rnd(4) : 1, .pid = wire(4711),
+		.age_ms = htobe64(one_in(9) ? odd() : 5000),
+		.lease_ms = htobe64(one_in(9) ? odd() : 7000),
+		.comm = "e\033[31mvil",
+	};
+	if (lengths) {
+		puts("asked");
+		len = atoi(*lengths);
+		if (lengths[1])
+			lengths++;
+		rep->status = len == 8 ? htobe32(ENOENT) : 0;
+	}
+	return len;
+}
+
 static void answer(struct link *l, const struct message *m)
 {
 	uint8_t reply[BODY] = {};
@@ -158,6 +186,11 @@ static void answer(struct link *l, const struct message *m)
 		break;
 	case COUNTER:
 		len = 16;
+		break;
+	case WHO:
+		len = answer_who(reply);
+		if (!len)
+			return;
 		break;
 	}
 	if (memcmp(reply, &zero, 4))
@@ -189,6 +222,27 @@ static void learnt(const struct message *m)
 	}
 }
 
+/* One step after the other on the way to a lock of the node. */
+static void take_lock(struct link *l)
+{
+	struct lock lock = {
+		.object = { its.arena, its.id[1], its.gen[1], 0 },
+		.type = 1, .mode = 1,
+	};
+	uint8_t body[72] = { 't' };
+
+	if (!its.arena) {
+		transmit(l, ATTACH, 0, 1, body, 64);
+	} else if (!its.id[1]) {
+		memset(body, 0, sizeof(body));
+		memcpy(body, &its.arena, 4);
+		body[8] = 'w';
+		transmit(l, OPEN, 0, 2, body, sizeof(body));
+	} else {
+		transmit(l, LOCK, 0, 0, &lock, sizeof(lock));
+	}
+}
+
 static void handle(struct link *l)
 {
 	const struct message *m = &l->in[l->first % 64];
@@ -201,6 +255,8 @@ static void handle(struct link *l)
 		l->live = true;
 		if (!fuzzing)
 			puts("live");
+		if (lengths)
+			take_lock(l);
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
@@ -211,9 +267,13 @@ static void handle(struct link *l)
 		answer(l, m);
 	} else if (type == LOCK && m->body[16] == 17) {
 		memcpy(&its.granted, m->body + 24, 8);
+		if (lengths)
+			puts("granted");
 	} else if (type == REPLY) {
 		l->asked[be16toh(m->header.req) % SLOTS] = false;
 		learnt(m);
+		if (lengths)
+			take_lock(l);
 	}
 }
 
@@ -284,6 +344,8 @@ int main(int argc, char **argv)
 	how = argv[5];
 	if (argc > 6)
 		argument = argv[6];
+	if (argc > 6 && !strcmp(how, "who"))
+		lengths = &argv[6];
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	incarnation = 0x1234567 + getpid();
 	fuzzing = !strcmp(how, "fuzz") && argc > 7;

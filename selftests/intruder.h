@@ -14,7 +14,7 @@
 
 enum {
 	ACTIVE = 5, ACTIVE_ACK, GOODBYE = 16, CREDIT, RENEW, RENEW_ACK, REPLY,
-	ATTACH = 32, OPEN, CLOSE, LIST, COUNTER, REGION_MAP, LAST_REQUEST = 40,
+	ATTACH = 32, OPEN, CLOSE, LIST, COUNTER, REGION_MAP, WHO, LAST_REQUEST = 40,
 	FORGET = 64, FORGOTTEN, LOCK, RESYNC,
 };
 
@@ -57,6 +57,14 @@ struct rep_list {
 struct rep_map {
 	uint32_t status, zero, count, mr_bytes;
 	struct { uint64_t addr; uint32_t rkey, reserved; } mr[2];
+} __attribute__((packed));
+
+struct rep_who {
+	uint32_t status, zero;
+	uint8_t state, mode, reserved[2];
+	uint32_t pid;
+	uint64_t age_ms, lease_ms;
+	char comm[16];
 } __attribute__((packed));
 
 struct object {

@@ -89,8 +89,8 @@ static void ask_name(struct link *l, uint16_t type)
 
 static void ask_object(struct link *l, uint16_t type)
 {
-	struct counter body = { .object = some_object(false) };
-	static const uint32_t len[] = { 16, 8, sizeof(body), 24 };
+	struct counter body = { .object = some_object(type == WHO) };
+	static const uint32_t len[] = { 16, 8, sizeof(body), 24, 16 };
 
 	if (type == LIST) {
 		body.object.object = rnd(2) ? 0 : htobe32(rnd(5));
@@ -139,7 +139,7 @@ void say_anything(struct link *l)
 {
 	static const uint16_t rare[] = { HELLO, CHALLENGE, PROVE, READY, ACTIVE,
 		ACTIVE_ACK, REFUSE, GOODBYE, CREDIT, RENEW, RENEW_ACK, REPLY,
-		38, 39, LAST_REQUEST, 63, RESYNC, 68, 99 };
+		39, LAST_REQUEST, 63, RESYNC, 68, 99 };
 	struct object o = some_object(rnd(2));
 	uint8_t body[BODY];
 	uint32_t i;
@@ -153,7 +153,7 @@ void say_anything(struct link *l)
 		ask_name(l, OPEN);
 		break;
 	case 3:
-		ask_object(l, CLOSE + rnd(4));
+		ask_object(l, CLOSE + rnd(5));
 		break;
 	case 4:
 	case 5:
@@ -177,7 +177,7 @@ void say_anything(struct link *l)
 			break;
 		for (i = 0; i < BODY; i++)
 			body[i] = rnd(3) ? 0 : rnd(256);
-		transmit_odd(l, rare[rnd(19)], rnd(SLOTS), rnd(4), body,
+		transmit_odd(l, rare[rnd(18)], rnd(SLOTS), rnd(4), body,
 			     rnd(2) ? 16 : rnd(BODY));
 	}
 }

@@ -236,7 +236,7 @@ void fill_hello(struct hello *hello, const char *from, const char *to,
 	*hello = (struct hello) {
 		.version = htobe16(strcmp(how, "version") ? 1 : 2),
 		.abi = strcmp(how, "abi") ? 1 : 2, .lanes = 1,
-		.features = htobe32(1), .incarnation = htobe64(0x1234567 + getpid()),
+		.features = htobe32(3), .incarnation = htobe64(0x1234567 + getpid()),
 		.lease_ms = htobe32(strcmp(how, "lease") ? 20000 : 0),
 		.depth = htobe16(RECVS), .auth = key && strcmp(how, "noauth"),
 		.nonce = "as random as any",

@@ -27,7 +27,8 @@ static int lock_show(int argc, char **argv)
 
 const struct command lock_commands[] = {
 	{ "add", lock_add,
-	  "ARENA/NAME [ class { external | region } ] [ owner USER ]\n"
+	  "ARENA/NAME [ class { external | region } ] [ cache { on | off } ]\n"
+	  "                       [ budget N ] [ within MS ] [ owner USER ]\n"
 	  "                       [ group GROUP ] [ perm OCTAL ] [ node NODE ]" },
 	{ "set", lock_set,
 	  "ARENA/NAME [ cache { on | off } ] [ budget N ] [ within MS ]\n"

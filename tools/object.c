@@ -32,7 +32,16 @@ struct object_args {
 	uint32_t lock_class;
 };
 
-enum { OWNER, GROUP, PERM, NODE, OWN };
+/* How nodes treat a lock. */
+struct settings {
+	bool cache;
+	uint32_t budget;
+	uint32_t within;
+};
+
+enum { OWNER, GROUP, PERM, NODE, OWN, SETTINGS };
+
+enum { CACHE, BUDGET, WITHIN, SETTINGS_COUNT };
 
 static void show_waiters(struct nlattr **a, struct nlmsghdr *hdr)
 {
@@ -166,6 +175,31 @@ static void own_arg(const struct object_type *type, struct object_args *val,
 	}
 }
 
+static void settings_args(struct settings *val, struct arg *args)
+{
+	args[CACHE] = (struct arg){ .key = "cache", .parse = arg_onoff,
+				    .to = &val->cache };
+	args[BUDGET] = (struct arg){ .key = "budget", .parse = arg_u32,
+				     .to = &val->budget };
+	args[WITHIN] = (struct arg){ .key = "within", .parse = arg_u32,
+				     .to = &val->within };
+}
+
+/* Those of them that were given. */
+static int put_settings(struct nl_msg *msg, const struct settings *val,
+			const struct arg *args)
+{
+	int err = 0;
+
+	if (args[CACHE].seen)
+		err |= nla_put_u32(msg, TALLY_A_OBJECT_CACHE, val->cache);
+	if (args[BUDGET].seen)
+		err |= nla_put_u32(msg, TALLY_A_OBJECT_BUDGET, val->budget);
+	if (args[WITHIN].seen)
+		err |= nla_put_u32(msg, TALLY_A_OBJECT_BUDGET_MS, val->within);
+	return err;
+}
+
 static int put_own(struct nl_msg *msg, const struct object_type *type,
 		   const struct object_args *val)
 {
@@ -191,18 +225,21 @@ int object_add(const struct object_type *type, int argc, char **argv)
 {
 	struct tnl_request req = { .list = false };
 	struct object_args val = { .node = NULL };
+	struct settings set = { .cache = false };
 	struct arg args[] = {
 		[OWNER] = { .key = "owner", .parse = arg_user, .to = &val.uid },
 		[GROUP] = { .key = "group", .parse = arg_group, .to = &val.gid },
 		[PERM] = { .key = "perm", .parse = arg_perm, .to = &val.perm },
 		[NODE] = { .key = "node", .parse = arg_name, .to = &val.node },
 		[OWN] = { .key = NULL },
-		{ .key = NULL },
+		[SETTINGS + SETTINGS_COUNT] = { .key = NULL },
 	};
 	struct path path;
 	int err = 0;
 
 	own_arg(type, &val, &args[OWN]);
+	if (type->type == TALLY_TYPE_LOCK)
+		settings_args(&set, &args[SETTINGS]);
 	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
 		return USAGE;
 	if (here(type, "add", &path) ||
@@ -217,6 +254,7 @@ int object_add(const struct object_type *type, int argc, char **argv)
 		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_PERM, val.perm);
 	if (args[OWN].seen)
 		err |= put_own(req.msg, type, &val);
+	err |= put_settings(req.msg, &set, &args[SETTINGS]);
 	if (tnl_ready(&req, err))
 		return FAILED;
 	return tnl_talk(&req, TALLY_A_OBJECT_MAX, opt.json ? show_object : NULL);
@@ -327,19 +365,16 @@ int lock_set(int argc, char **argv)
 {
 	static const struct object_type lock = { TALLY_TYPE_LOCK, "lock" };
 	struct tnl_request req = { .list = false };
-	uint32_t budget = 0, within = 0;
+	struct settings set = { .cache = false };
 	const char *node = NULL;
-	bool cache = false;
 	struct arg args[] = {
-		{ .key = "cache", .parse = arg_onoff, .to = &cache },
-		{ .key = "budget", .parse = arg_u32, .to = &budget },
-		{ .key = "within", .parse = arg_u32, .to = &within },
-		{ .key = "node", .parse = arg_name, .to = &node },
+		[SETTINGS_COUNT] = { .key = "node", .parse = arg_name,
+				     .to = &node },
 		{ .key = NULL },
 	};
 	struct path path;
-	int err = 0;
 
+	settings_args(&set, args);
 	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
 		return USAGE;
 	if (!args[0].seen && !args[1].seen && !args[2].seen) {
@@ -350,13 +385,7 @@ int lock_set(int argc, char **argv)
 	    begin(&req, TALLY_CMD_OBJECT_SET, &lock, "set", &path))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
-	if (args[0].seen)
-		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_CACHE, cache);
-	if (args[1].seen)
-		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_BUDGET, budget);
-	if (args[2].seen)
-		err |= nla_put_u32(req.msg, TALLY_A_OBJECT_BUDGET_MS, within);
-	if (err)
+	if (tnl_ready(&req, put_settings(req.msg, &set, args)))
 		return FAILED;
 	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
 }
