@@ -10,7 +10,7 @@
 . "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
-plan 81
+plan 82
 
 # wrong TEXT STATUS PATTERN COMMAND...: fails so, with a sentence.
 wrong() {
@@ -67,6 +67,8 @@ wrong "a budget that is too large" 1 \
 	'lock set t/l: budget 70000: .*0 to 65535' lock set t/l budget 70000 node a
 bad "a time below zero" "within '-1': .*no number" \
 	lock set t/l within -1 node a
+wrong "for a new lock, too" 1 'lock add t/x: budget 70000: .*0 to 65535' \
+	lock add t/x budget 70000 node a
 wrong "a time that is too long" 1 'lock set t/l: within 65536: .*0 to 65535' \
 	lock set t/l within 65536 node a
 wrong "a good word beside a bad one" 1 'lock set t/l: within 65536: ' \
@@ -108,7 +110,7 @@ wrong "not at its home" 1 'lock set t@a/l: .*home' \
 
 # Other types.
 for name in t/c t/r; do
-	wrong "$name is no lock: set" 1 "lock set $name: only a lock" \
+	wrong "$name is no lock: set" 1 "lock set $name: it is no lock" \
 		lock set $name cache on node a
 	wrong "del" 1 "lock del $name: .*another type" lock del $name node a
 	wrong "show" 1 "lock show $name: .*of this type" lock show $name node a
