@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 # Seconds: 1200
 #
 # Nodes whose slot has no bit in the words of locks: they ask the home, and take
