@@ -168,7 +168,9 @@ static bool step_flush(int i)
 
 static bool names_successor(const struct tally_lmsg *msg, int i)
 {
-	return W.lh.suc == &W.node[i] && msg->gen == W.lh.suc_gen;
+	int k = tally_lh_announced(&W.lh, &W.node[i]);
+
+	return k >= 0 && msg->gen == W.lh.suc_gen[k];
 }
 
 /* Messages the seeded mistakes lose or change at the home. */
