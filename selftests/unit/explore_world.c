@@ -425,6 +425,9 @@ static void home_send(const struct tally_lh_action *a, u8 event)
 		return;
 	if (opt.bug == BUG_B15 && event == TALLY_LHE_RESYNC_END)
 		return;
+	if (opt.bug == BUG_CHAINRSY && a->msg.type == TALLY_LM_SUCC &&
+	    c->lc.unsynced && a->msg.gen != W.lh.gen)
+		return;
 	chan_put(&c->h2c, &a->msg);
 }
 
