@@ -16,7 +16,7 @@ static bool lh_mode_ok(u8 mode)
 	return mode == TALLY_LMODE_X || mode == TALLY_LMODE_S;
 }
 
-/* i is cur, suc of this session, in SH or in the queue. */
+/* i is cur, in the chain in this session, in SH or in the queue. */
 static bool lh_on_record(const struct tally_lh *lh,
 			 const struct tally_lh_node *node)
 {
@@ -27,7 +27,7 @@ static bool lh_on_record(const struct tally_lh *lh,
 /*
  * ENQUEUE(i, mode): F -= i.  FAST: put in queue, post FAA(+W), SETW.  Else put
  *   in queue
- * ENQUEUE(i, mode, try): F -= i.  Somebody waits (queue not empty, suc) or
+ * ENQUEUE(i, mode, try): F -= i.  Somebody waits (queue or chain not empty) or
  *   grace: DENIED.  Else as without try; pump grants, or asks who has it
  */
 static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
@@ -95,8 +95,9 @@ static void lh_done(struct tally_lh *lh, struct tally_lh_node *node,
 }
 
 /*
- * REL(gen): rule G.  gen = cur.gen: cur = suc (via none), send it GRANT; no suc:
- *   cur = none.  gen = SH[i]: remove it.  Else drop
+ * REL(gen): rule G.  gen = cur.gen: cur = first of the chain that lives (via
+ *   none), send it GRANT; there is none: cur = none.  gen = SH[i]: remove it.
+ *   Else drop
  */
 static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
 		   const struct tally_lmsg *msg, struct tally_lh_actions *out)
@@ -199,8 +200,8 @@ static void lh_busy(struct tally_lh *lh, const struct tally_lh_event *ev,
 
 /*
  * Can i hold gen?  What is on record decides.  A tenure that is not on record
- * was ended by rule G: its successor's message overtook this snapshot, and the
- * DONE behind it.
+ * was ended by rule G: a message of one that came after it in the chain overtook
+ * this snapshot, and the DONE behind it.
  */
 static bool lh_can_hold(const struct tally_lh *lh,
 			const struct tally_lh_node *node,

@@ -67,7 +67,10 @@ static void lh_grant_cur(struct tally_lh *lh, struct tally_lh_actions *out)
 		lh_grant(out, lh->cur, TALLY_LMODE_X, lh->gen);
 }
 
-/* SUCC to the one before @k in the chain, if it lives, that @k follows. */
+/*
+ * SUCC to the one before @k in the chain, if it lives, that @k follows.  To no
+ * slot if @k is dead: then it gives the lock back to the home.
+ */
 static void lh_send_succ(struct tally_lh *lh, struct tally_lh_actions *out,
 			 int k)
 {
