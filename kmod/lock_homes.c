@@ -288,6 +288,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	struct tally_lock_home *h = object->lock;
 	struct tally_lh_node *n;
 	u64 state;
+	int k;
 
 	memset(info, 0, sizeof(*info));
 	mutex_lock(&object->arena->lock);
@@ -304,7 +305,8 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	for (n = h->lh.head; n; n = n->next)
 		info->waiters++;
 	/* One that has been told of waits no less. */
-	info->waiters += h->lh.suc ? 1 : 0;
+	for (k = 0; k < TALLY_LH_CHAIN; k++)
+		info->waiters += h->lh.suc[k] ? 1 : 0;
 	info->age_ms = U64_MAX;
 	/* Of a fast tenure the home does not know when it began. */
 	if (h->lh.cur)
@@ -331,14 +333,15 @@ int tally_lock_waiter(struct tally_object *object, u32 i,
 		      char name[TALLY_NAME_SIZE])
 {
 	struct tally_lock_home *h = object->lock;
-	struct tally_lh_node *n;
+	struct tally_lh_node *n = NULL;
+	int k;
 
 	mutex_lock(&h->lock);
-	n = h->lh.head;
-	if (h->lh.suc && !i--)
-		n = h->lh.suc;
-	else
-		for (; n && i; n = n->next)
+	for (k = 0; k < TALLY_LH_CHAIN && !n; k++)
+		if (h->lh.suc[k] && !i--)
+			n = h->lh.suc[k];
+	if (!n)
+		for (n = h->lh.head; n && i; n = n->next)
 			i--;
 	if (n)
 		home_slot_name(h, n->slot, name);

@@ -88,7 +88,8 @@ static void lc_unpark(struct tally_lc *lc, struct tally_lc_actions *out)
  * SUCC(gen, ...) | managed, gen = mine, mode X: store succ; CACHED: hand over
  *   now.  No ready link to next: REL instead, the home grants
  * SUCC(gen, ...) | managed, gen = mine, mode S (downgraded meanwhile): rv = 1
- * SUCC(gen, ...) | WAIT, gen > last: early = it
+ * SUCC(gen, ...) | WAIT, gen > last: early = it (the later one wins, whole: one
+ *   for a generation that was burned leaves nothing)
  * SUCC | else: drop (stale)
  */
 static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
@@ -106,8 +107,7 @@ static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
 		lc->early = msg->gen;
 		lc->early_rv = !ev->linked;
 		lc->early_force = false;
-		if (ev->linked)
-			lc->early_succ = succ;
+		lc->early_succ = ev->linked ? succ : (struct tally_lc_succ){};
 		return;
 	}
 	if (!lc->gen || lc->gen != msg->gen)

@@ -16,17 +16,18 @@ static bool lh_mode_ok(u8 mode)
 	return mode == TALLY_LMODE_X || mode == TALLY_LMODE_S;
 }
 
-/* i is cur, suc of this session, in SH or in the queue. */
+/* i is cur, in the chain in this session, in SH or in the queue. */
 static bool lh_on_record(const struct tally_lh *lh,
 			 const struct tally_lh_node *node)
 {
-	return lh->cur == node || lh->suc == node || node->gen || node->mode;
+	return lh->cur == node || tally_lh_announced(lh, node) >= 0 ||
+	       node->gen || node->mode;
 }
 
 /*
  * ENQUEUE(i, mode): F -= i.  FAST: put in queue, post FAA(+W), SETW.  Else put
  *   in queue
- * ENQUEUE(i, mode, try): F -= i.  Somebody waits (queue not empty, suc) or
+ * ENQUEUE(i, mode, try): F -= i.  Somebody waits (queue or chain not empty) or
  *   grace: DENIED.  Else as without try; pump grants, or asks who has it
  */
 static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
@@ -40,7 +41,7 @@ static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
 		return;
 	}
 	lh->fast &= ~tally_lh_slot_mask(node->slot);
-	if (try && (lh->head || lh->suc_gen || lh->grace)) {
+	if (try && (lh->head || lh->suc_gen[0] || lh->grace)) {
 		lh_send(out, node, TALLY_LM_DENIED);
 		return;
 	}
@@ -63,31 +64,40 @@ static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node,
 }
 
 /*
- * Rule G: if a message names suc.gen, its sender has the lock, so the
- * predecessor's tenure is over: cur = suc, suc = none
+ * Rule G: if a message names the generation of a member of the chain, its
+ * sender has the lock, so all tenures before it are over: cur = that member
  */
 static void lh_imply(struct tally_lh *lh, const struct tally_lh_node *node,
 		     u64 gen)
 {
-	if (gen && gen == lh->suc_gen && lh->suc == node)
-		lh_promote(lh, NULL);
+	int k = tally_lh_announced(lh, node);
+
+	if (k < 0 || gen != lh->suc_gen[k])
+		return;
+	for (; k >= 0; k--)
+		lh_shift(lh);
 }
 
-/* DONE(gen): gen = cur.gen: cur = suc with via = sender, suc = none.  Else drop */
+/*
+ * DONE(gen): rule G.  gen = cur.gen: cur = first of the chain, via = sender;
+ *   that one dead: as REL.  Else drop
+ */
 static void lh_done(struct tally_lh *lh, struct tally_lh_node *node,
 		    const struct tally_lmsg *msg, struct tally_lh_actions *out)
 {
+	lh_imply(lh, node, msg->gen);
 	if (!lh->cur || msg->gen != lh->gen)
 		return;
-	if (lh->cur == node && lh->suc_gen)
-		lh_promote(lh, node);
+	if (lh->cur == node && lh->suc_gen[0])
+		lh_handed(lh, out);
 	else
 		lh_violation(out, node);
 }
 
 /*
- * REL(gen): rule G.  gen = cur.gen: cur = suc (via none), send it GRANT; no suc:
- *   cur = none.  gen = SH[i]: remove it.  Else drop
+ * REL(gen): rule G.  gen = cur.gen: cur = first of the chain that lives (via
+ *   none), send it GRANT; there is none: cur = none.  gen = SH[i]: remove it.
+ *   Else drop
  */
 static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
 		   const struct tally_lmsg *msg, struct tally_lh_actions *out)
@@ -107,26 +117,29 @@ static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
 }
 
 /*
- * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none; suc, if alive,
- *   goes back to the head of the queue, its gen is burned
+ * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none; the chain, as
+ *   far as it lives, goes back to the head of the queue in its order, its gens
+ *   are burned: nobody but i could have begun to hand them on
  */
 static void lh_down(struct tally_lh *lh, struct tally_lh_node *node,
 		    const struct tally_lmsg *msg, struct tally_lh_actions *out)
 {
-	struct tally_lh_node *suc;
+	struct tally_lh_node *suc[TALLY_LH_CHAIN];
+	int k;
 
 	lh_imply(lh, node, msg->gen);
 	if (lh->cur != node || msg->gen != lh->gen) {
 		lh_violation(out, node);
 		return;
 	}
-	suc = lh->suc;
-	lh->suc = NULL;
-	lh->suc_gen = 0;
-	lh_promote(lh, NULL);
+	for (k = 0; k < TALLY_LH_CHAIN; k++)
+		suc[k] = lh->suc[k];
+	lh_no_chain(lh);
+	lh_shift(lh);
 	lh_shared_add(lh, node, msg->gen);
-	if (suc)
-		lh_push_head(lh, suc, TALLY_LMODE_X);
+	while (k--)
+		if (suc[k])
+			lh_push_head(lh, suc[k], TALLY_LMODE_X);
 }
 
 /*
@@ -187,22 +200,26 @@ static void lh_busy(struct tally_lh *lh, const struct tally_lh_event *ev,
 
 /*
  * Can i hold gen?  What is on record decides.  A tenure that is not on record
- * was ended by rule G: its successor's message overtook this snapshot, and the
- * DONE behind it.
+ * was ended by rule G: a message of one that came after it in the chain overtook
+ * this snapshot, and the DONE behind it.
  */
 static bool lh_can_hold(const struct tally_lh *lh,
 			const struct tally_lh_node *node,
 			const struct tally_lmsg *msg)
 {
+	int k = tally_lh_announced(lh, node);
+
 	if (lh->cur == node)
 		return lh->gen == msg->gen ||
 		       (msg->flags & TALLY_LMF_UPG && lh->gen > msg->last);
-	if (lh->suc == node)
-		return lh->suc_gen == msg->gen;
+	if (k >= 0)
+		return lh->suc_gen[k] == msg->gen;
 	if (node->gen)
 		return node->gen == msg->gen;
-	return msg->gen <= lh->ng && msg->gen != lh->gen &&
-	       msg->gen != lh->suc_gen && !node->mode;
+	for (k = 0; k < TALLY_LH_CHAIN; k++)
+		if (msg->gen == lh->suc_gen[k])
+			return false;
+	return msg->gen <= lh->ng && msg->gen != lh->gen && !node->mode;
 }
 
 /* A snapshot no client can have: the home knows better what it gave. */
@@ -248,8 +265,26 @@ static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev,
 			.gen = lh->gen,
 		});
 	ev->node->asked = TALLY_LH_ASKED_NOT;
-	if (lh->suc_gen)
-		lh_send_succ(lh, out);
+	if (lh->suc_gen[0])
+		lh_send_succ(lh, out, 0);
+}
+
+/*
+ * 3. i in the chain: gen <= last and not held: rule G and REL(gen), by step 2.
+ *    Else leave it, but repeat the SUCC it was sent for when its turn comes
+ */
+static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
+			    const struct tally_lmsg *msg,
+			    struct tally_lh_actions *out)
+{
+	int k = tally_lh_announced(lh, node);
+
+	if (k < 0)
+		return;
+	if (lh->suc_gen[k] <= msg->last)
+		lh_imply(lh, node, lh->suc_gen[k]);
+	else if (k + 1 < TALLY_LH_CHAIN && lh->suc_gen[k + 1])
+		lh_send_succ(lh, out, k + 1);
 }
 
 /*
@@ -281,7 +316,8 @@ static void lh_resync_request(struct tally_lh *lh, struct tally_lh_node *node,
 			      const struct tally_lmsg *msg,
 			      struct tally_lh_actions *out)
 {
-	if (lh->cur == node || lh->suc == node || node->gen || !msg->mode)
+	if (lh->cur == node || tally_lh_announced(lh, node) >= 0 ||
+	    node->gen || !msg->mode)
 		return;
 	if (!(msg->flags & TALLY_LMF_CANC)) {
 		if (!node->mode)
@@ -296,8 +332,7 @@ static void lh_resync_request(struct tally_lh *lh, struct tally_lh_node *node,
 /*
  * RESYNC(i): SYNCED first, then
  *
- * 1. i lists held gen = suc.gen: rule G
- * 3. suc = i: suc.gen <= last and not held: REL(suc.gen).  Else leave it
+ * 1. i lists held the gen of a member of the chain: rule G
  * 6. cur.via = i: GRANT(cur.gen) to cur again (a LOST of i may have gone down
  *    with the link)
  */
@@ -315,8 +350,7 @@ static void lh_resync(struct tally_lh *lh, const struct tally_lh_event *ev,
 	if (msg->mode || msg->gen)
 		lh_send(out, node, TALLY_LM_SYNCED);
 	lh_imply(lh, node, msg->gen);
-	if (lh->suc == node && lh->suc_gen <= msg->last)
-		lh_promote(lh, NULL);
+	lh_resync_chain(lh, node, msg, out);
 	if (lh->cur == node)
 		lh_resync_cur(lh, ev, out);
 	if (node->gen)
@@ -407,18 +441,20 @@ static void lh_resync_end(struct tally_lh *lh, const struct tally_lh_event *ev,
 
 /*
  * session of i ends: queue -= i; SH -= i; cur = i: as REL with the value block
- *   marked not valid; cur.via = i: GRANT(cur.gen) to cur again; suc = i: leave
- *   it, DONE or REL of cur settles it
+ *   marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i in the chain:
+ *   leave it, the end of the tenure before it settles it
  */
 static void lh_session_gone(struct tally_lh *lh, struct tally_lh_node *node,
 			    struct tally_lh_actions *out)
 {
+	int k = tally_lh_announced(lh, node);
+
 	if (node->mode)
 		lh_remove(lh, node);
 	if (node->gen)
 		lh_shared_remove(lh, node);
-	if (lh->suc == node)
-		lh->suc = NULL;
+	if (k >= 0)
+		lh->suc[k] = NULL;
 	if (lh->via == node) {
 		lh->via = NULL;
 		lh_grant_cur(lh, out);

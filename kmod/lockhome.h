@@ -166,6 +166,12 @@ struct tally_lh_node {
 	bool up;
 };
 
+/*
+ * How many successors are announced ahead.  DONE and the SUCC that answers it
+ * take two hops, in which an empty critical section is handed over twice.
+ */
+#define TALLY_LH_CHAIN	3
+
 /**
  * struct tally_lh - one lock at its home; all fields are the table's
  * @hm: enum tally_lh_mode
@@ -183,8 +189,9 @@ struct tally_lh_node {
  * @cur: exclusive holder of a managed tenure
  * @via: node that handed it over, or NULL
  * @gen: its generation
- * @suc: announced successor; NULL with @suc_gen if its session is dead
- * @suc_gen: generation announced, or 0
+ * @suc: announced successors, in order; NULL with @suc_gen if that session is
+ *	dead
+ * @suc_gen: generations announced, 0 behind the last
  * @shared: shared holders of managed tenures
  * @ng: last generation given
  */
@@ -204,8 +211,8 @@ struct tally_lh {
 	struct tally_lh_node *cur;
 	struct tally_lh_node *via;
 	u64 gen;
-	struct tally_lh_node *suc;
-	u64 suc_gen;
+	struct tally_lh_node *suc[TALLY_LH_CHAIN];
+	u64 suc_gen[TALLY_LH_CHAIN];
 	struct tally_lh_node *shared;
 	u64 ng;
 };
@@ -344,6 +351,24 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 		   struct tally_lh_actions *out);
 
 /**
+ * tally_lh_announced() - is a node among the announced successors
+ * @lh: the lock
+ * @node: a session's node
+ *
+ * Return: its place in @lh->suc, or -1.
+ */
+static inline int tally_lh_announced(const struct tally_lh *lh,
+				     const struct tally_lh_node *node)
+{
+	int k = TALLY_LH_CHAIN;
+
+	while (k--)
+		if (lh->suc[k] == node)
+			break;
+	return k;
+}
+
+/**
  * tally_lh_node_idle() - does the table still point to a node
  * @lh: the lock
  * @node: a session's node
@@ -354,8 +379,8 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 static inline bool tally_lh_node_idle(const struct tally_lh *lh,
 				      const struct tally_lh_node *node)
 {
-	return lh->cur != node && lh->suc != node && lh->via != node &&
-	       !node->mode && !node->gen;
+	return lh->cur != node && lh->via != node &&
+	       tally_lh_announced(lh, node) < 0 && !node->mode && !node->gen;
 }
 
 /**

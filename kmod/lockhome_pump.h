@@ -106,22 +106,29 @@ static bool lh_asked_or_denied(struct tally_lh *lh,
 }
 
 /*
- * 6. cur set: no suc and queue not empty: head X: take it off, suc =
- *    (head, ++ng), SUCC to cur; head S: REVOKE(cur.gen) once per tenure.  Stop
- *    Head try: REVOKE(cur.gen, idle-only).  Stop
+ * 6. cur set: queue not empty, head X, chain not full: take it off, append
+ *    (head, ++ng) to the chain, SUCC to the one before it.  Repeat
+ *    Chain empty, head S: REVOKE(cur.gen) once per tenure.  Stop
+ *    Chain empty, head try: REVOKE(cur.gen, idle-only).  Stop
  */
 static bool lh_pump_cur(struct tally_lh *lh, struct tally_lh_actions *out)
 {
-	if (lh->suc_gen || !lh->head)
+	struct tally_lh_node *head = lh->head;
+	int k = 0;
+
+	while (k < TALLY_LH_CHAIN && lh->suc_gen[k])
+		k++;
+	if (!head || k == TALLY_LH_CHAIN)
 		return false;
-	if (lh->head->try || lh->head->mode == TALLY_LMODE_S)
-		return lh_asked_or_denied(lh, out,
-					  lh_ask(out, lh->cur, lh->gen,
-						 lh_asked_by_head(lh)));
-	lh->suc = lh_pop(lh);
-	lh->suc_gen = ++lh->ng;
-	lh_send_succ(lh, out);
-	return false;
+	if (!head->try && head->mode == TALLY_LMODE_X) {
+		lh->suc[k] = lh_pop(lh);
+		lh->suc_gen[k] = ++lh->ng;
+		lh_send_succ(lh, out, k);
+		return true;
+	}
+	return !k && lh_asked_or_denied(lh, out,
+					lh_ask(out, lh->cur, lh->gen,
+					       lh_asked_by_head(lh)));
 }
 
 /* 5. DRAIN: REVOKE(0) to the owner, once, if it lives.  Stop */

@@ -67,15 +67,24 @@ static void lh_grant_cur(struct tally_lh *lh, struct tally_lh_actions *out)
 		lh_grant(out, lh->cur, TALLY_LMODE_X, lh->gen);
 }
 
-static void lh_send_succ(struct tally_lh *lh, struct tally_lh_actions *out)
+/*
+ * SUCC to the one before @k in the chain, if it lives, that @k follows.  To no
+ * slot if @k is dead: then it gives the lock back to the home.
+ */
+static void lh_send_succ(struct tally_lh *lh, struct tally_lh_actions *out,
+			 int k)
 {
-	lh_send_msg(out, lh->cur, (struct tally_lmsg){
-		.type = TALLY_LM_SUCC,
-		.gen = lh->gen,
-		.next_slot = lh->suc ? lh->suc->slot : 0,
-		.next_session = lh->suc ? lh->suc->session : 0,
-		.next_gen = lh->suc_gen,
-	});
+	struct tally_lh_node *to = k ? lh->suc[k - 1] : lh->cur;
+	struct tally_lh_node *next = lh->suc[k];
+
+	if (to)
+		lh_send_msg(out, to, (struct tally_lmsg){
+			.type = TALLY_LM_SUCC,
+			.gen = k ? lh->suc_gen[k - 1] : lh->gen,
+			.next_slot = next ? next->slot : 0,
+			.next_session = next ? next->session : 0,
+			.next_gen = lh->suc_gen[k],
+		});
 }
 
 static void lh_violation(struct tally_lh_actions *out,
@@ -240,25 +249,59 @@ static void lh_shared_remove(struct tally_lh *lh, struct tally_lh_node *node)
 	node->gen = 0;
 }
 
-/* The announced successor becomes the holder; a dead one does not. */
-static void lh_promote(struct tally_lh *lh, struct tally_lh_node *via)
+/* The chain moves up by one: its first member, dead or not, is cur. */
+static void lh_shift(struct tally_lh *lh)
 {
-	lh->cur = lh->suc;
-	lh->gen = lh->cur ? lh->suc_gen : 0;
-	lh->via = lh->cur ? via : NULL;
-	lh->suc = NULL;
-	lh->suc_gen = 0;
+	int k;
+
+	lh->cur = lh->suc[0];
+	lh->gen = lh->cur ? lh->suc_gen[0] : 0;
+	lh->via = NULL;
+	for (k = 0; k < TALLY_LH_CHAIN - 1; k++) {
+		lh->suc[k] = lh->suc[k + 1];
+		lh->suc_gen[k] = lh->suc_gen[k + 1];
+	}
+	lh->suc[k] = NULL;
+	lh->suc_gen[k] = 0;
 	if (!lh->cur)
 		return;
 	lh->cur->asked = TALLY_LH_ASKED_NOT;
 	lh->cur->force = false;
 }
 
-/* cur = suc (via none), send it GRANT; no suc: cur = none */
+static void lh_no_chain(struct tally_lh *lh)
+{
+	int k;
+
+	for (k = 0; k < TALLY_LH_CHAIN; k++) {
+		lh->suc[k] = NULL;
+		lh->suc_gen[k] = 0;
+	}
+}
+
+/*
+ * cur = first of the chain that lives (via none), send it GRANT; none: cur =
+ * none.  What was announced to the dead is reclaimed.
+ */
 static void lh_end_tenure(struct tally_lh *lh, struct tally_lh_actions *out)
 {
-	lh_promote(lh, NULL);
+	do
+		lh_shift(lh);
+	while (!lh->cur && lh->suc_gen[0]);
 	lh_grant_cur(lh, out);
+}
+
+/* cur handed over to the first of the chain; a dead one has nothing of it. */
+static void lh_handed(struct tally_lh *lh, struct tally_lh_actions *out)
+{
+	struct tally_lh_node *via = lh->cur;
+
+	if (!lh->suc[0]) {
+		lh_end_tenure(lh, out);
+		return;
+	}
+	lh_shift(lh);
+	lh->via = via;
 }
 
 static void lh_raise(struct tally_lh *lh, u64 tenure)
@@ -275,9 +318,8 @@ static void lh_word_bad(struct tally_lh *lh, struct tally_lh_actions *out)
 		lh_remove(lh, lh->head);
 	while (lh->shared)
 		lh_shared_remove(lh, lh->shared);
-	lh->suc = NULL;
-	lh->suc_gen = 0;
-	lh_promote(lh, NULL);
+	lh_no_chain(lh);
+	lh_shift(lh);
 	lh->fast = 0;
 	lh_fast_unasked(lh, ~0ULL);
 	lh->forced = false;

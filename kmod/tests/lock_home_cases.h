@@ -32,7 +32,8 @@ struct lh_case {
 #define ASKED(_n) .asked[_n] = TALLY_LH_ASKED
 #define OWNERS_ASKED .fast_asked = 0xe	/* whoever it is */
 #define FAST_IS(_m) .fast = (_m)
-#define SUC(_n, _g) .suc = (_n), .suc_gen = (_g)
+#define SUC(_n, _g) .suc = { (_n) }, .suc_gen = { (_g) }
+#define SUC2(_n, _g, _m, _h) .suc = { (_n), (_m) }, .suc_gen = { (_g), (_h) }
 #define SHARED(_n, _g) .shared[_n] = (_g)
 #define QS(_n) ((_n) | LH_Q_SHARED)
 #define QT(_n) ((_n) | LH_Q_TRY)
@@ -82,9 +83,13 @@ static const struct lh_case lh_cases[] = {
 	  LH(MAN, CUR(1, 7)), 2, RECV(ENQUEUE, W_SET, MX),
 	  LH(MAN, CUR(1, 7), SUC(2, 8)),
 	  1, { SUCC(1, 7, 2, 8) } },
-	{ "ENQUEUE, MAN, held, somebody is next: queue",
+	{ "ENQUEUE X, MAN, held, somebody is next: that one is told early",
 	  LH(MAN, CUR(1, 7), SUC(2, 8)), 3, RECV(ENQUEUE, W_SET, MX),
-	  LH(MAN, CUR(1, 7), SUC(2, 8), Q(3)), 0 },
+	  LH(MAN, CUR(1, 7), SUC2(2, 8, 3, 9)),
+	  1, { SUCC(2, 8, 3, 9) } },
+	{ "ENQUEUE S, MAN, held, somebody is next: the chain ends, queue",
+	  LH(MAN, CUR(1, 7), SUC(2, 8)), 3, RECV(ENQUEUE, W_SET, MS),
+	  LH(MAN, CUR(1, 7), SUC(2, 8), Q(QS(3))), 0 },
 	{ "ENQUEUE S, MAN, held: queue, the holder is recalled",
 	  LH(MAN, CUR(1, 7)), 2, RECV(ENQUEUE, W_SET, MS),
 	  LH(MAN, CUR(1, 7), Q(QS(2)), ASKED(1)),

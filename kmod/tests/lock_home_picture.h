@@ -18,16 +18,16 @@ struct lh_picture {
 	bool grace;
 	bool forced;
 	u16 sweep;
+	u16 cur;
+	u16 via;
+	u16 suc[TALLY_LH_CHAIN];
 	u64 sweep_next;
 	u64 fast;
 	u64 fast_idle;
 	u64 fast_asked;
 	u64 fast_forced;
-	u16 cur;
-	u16 via;
-	u16 suc;
 	u64 gen;
-	u64 suc_gen;
+	u64 suc_gen[TALLY_LH_CHAIN];
 	u64 ng;		/* 0: the highest of @gen, @suc_gen and @shared */
 	u16 queue[LH_NODES];
 	u64 shared[LH_NODES + 1];	/* generation of each slot */
@@ -38,9 +38,11 @@ struct lh_picture {
 
 static inline u64 lh_picture_ng(const struct lh_picture *p)
 {
-	u64 ng = p->gen > p->suc_gen ? p->gen : p->suc_gen;
+	u64 ng = p->gen;
 	int k;
 
+	for (k = 0; k < TALLY_LH_CHAIN; k++)
+		ng = ng > p->suc_gen[k] ? ng : p->suc_gen[k];
 	for (k = 1; k <= LH_NODES; k++)
 		ng = ng > p->shared[k] ? ng : p->shared[k];
 	return p->ng ?: ng;
@@ -89,6 +91,8 @@ static inline void lh_build_nodes(const struct lh_picture *p,
 static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
 			    struct tally_lh_node *node)
 {
+	int k;
+
 	tally_lh_init(lh, 0, lh_picture_ng(p));
 	lh->hm = p->hm;
 	lh->cpu = p->cpu;
@@ -101,10 +105,12 @@ static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
 	lh->fast_asked = p->fast_asked;
 	lh->fast_forced = p->fast_forced;
 	lh->gen = p->gen;
-	lh->suc_gen = p->suc_gen;
 	lh->cur = p->cur ? &node[p->cur - 1] : NULL;
 	lh->via = p->via ? &node[p->via - 1] : NULL;
-	lh->suc = p->suc ? &node[p->suc - 1] : NULL;
+	for (k = 0; k < TALLY_LH_CHAIN; k++) {
+		lh->suc[k] = p->suc[k] ? &node[p->suc[k] - 1] : NULL;
+		lh->suc_gen[k] = p->suc_gen[k];
+	}
 	lh_build_nodes(p, lh, node);
 	lh_build_queue(p, lh, node);
 }
@@ -133,6 +139,8 @@ static inline void lh_draw(const struct tally_lh *lh,
 			   const struct tally_lh_node *node,
 			   struct lh_picture *p)
 {
+	int k;
+
 	*p = (struct lh_picture){
 		.hm = lh->hm,
 		.cpu = lh->cpu,
@@ -146,11 +154,13 @@ static inline void lh_draw(const struct tally_lh *lh,
 		.fast_forced = lh->fast_forced,
 		.cur = lh->cur ? lh->cur->slot : 0,
 		.via = lh->via ? lh->via->slot : 0,
-		.suc = lh->suc ? lh->suc->slot : 0,
 		.gen = lh->gen,
-		.suc_gen = lh->suc_gen,
 		.ng = lh->ng,
 	};
+	for (k = 0; k < TALLY_LH_CHAIN; k++) {
+		p->suc[k] = lh->suc[k] ? lh->suc[k]->slot : 0;
+		p->suc_gen[k] = lh->suc_gen[k];
+	}
 	lh_draw_nodes(lh, node, p);
 }
 
@@ -203,6 +213,17 @@ static inline bool lh_picture_nodes_equal(const struct lh_picture *a,
 	return a->down == b->down && a->force == b->force;
 }
 
+static inline bool lh_picture_chains_equal(const struct lh_picture *a,
+					   const struct lh_picture *b)
+{
+	int k;
+
+	for (k = 0; k < TALLY_LH_CHAIN; k++)
+		if (a->suc[k] != b->suc[k] || a->suc_gen[k] != b->suc_gen[k])
+			return false;
+	return true;
+}
+
 static inline bool lh_picture_equal(const struct lh_picture *a,
 				    const struct lh_picture *b)
 {
@@ -212,8 +233,8 @@ static inline bool lh_picture_equal(const struct lh_picture *a,
 	       a->fast_idle == b->fast_idle &&
 	       a->fast_asked == b->fast_asked &&
 	       a->fast_forced == b->fast_forced && a->cur == b->cur &&
-	       a->via == b->via && a->suc == b->suc && a->gen == b->gen &&
-	       a->suc_gen == b->suc_gen &&
+	       a->via == b->via && a->gen == b->gen &&
+	       lh_picture_chains_equal(a, b) &&
 	       lh_picture_ng(a) == lh_picture_ng(b) &&
 	       lh_picture_nodes_equal(a, b);
 }

@@ -27,6 +27,8 @@
  *   REJOIN     a client that lost its session attaches again
  *   NOLINK     a holder may have no link to its announced successor
  *   TOKENS     the token word and the order of tokens
+ *   CHAIN=n    successors announced ahead, 1 to 3 (default 2: with three clients
+ *              a third one is there only beside one that is dead)
  *   BUG_*      brings a mistake back: see mistakes
  */
 #ifndef NC
@@ -57,6 +59,9 @@
 #endif
 #ifndef CAP
 #define CAP 8
+#endif
+#ifndef CHAIN
+#define CHAIN 2
 #endif
 #ifndef NOSLOT
 #define NOSLOT 0
@@ -229,7 +234,7 @@ bit frv;            /* they have been called back */
 byte rb, ro;        /* value returned by the +W */
 byte cur = NONE, hg, via = NONE;
 bit crv;
-byte suc = NONE, sgn;
+byte suc[CHAIN] = NONE, sgn[CHAIN];     /* NONE with sgn: its session is dead; no sgn: behind the last */
 byte SH[NC]; byte shrv;
 byte ng;
 bit dead[NC];
@@ -238,7 +243,7 @@ chan c2h[NC] = [CAP] of { byte, byte, byte, byte };
 chan h2c[NC] = [CAP] of { byte, byte, byte, byte };
 #ifdef EPOCHS
 chan cc[NC]  = [3] of { byte, byte, byte };     /* inbound HANDOVER: from, gen, session epoch of the receiver */
-byte ep[NC]; byte sep[NC]; byte eep[NC]; byte sgep; /* session epochs: own, of sn[], of early SUCC, of the home's suc */
+byte ep[NC]; byte sep[NC]; byte eep[NC];        /* session epochs: own, of sn[], of early SUCC */
 #define CCHAS(d,i) cc[d]??[eval(i),_,_]
 #define CCGET(d,i) cc[d]??eval(i),z,z2
 #define EPOK(i)    (z2 == ep[i])
@@ -380,20 +385,21 @@ inline crecv(i)
 	:: mt == SUCC ->
 		if
 #ifdef BUG_B14
-		:: (st[i]==HOLD || st[i]==CACHED) && !fast[i] -> sn[i] = b; sg[i] = c
+		:: (st[i]==HOLD || st[i]==CACHED) && !fast[i] && b != NONE -> sn[i] = b & 7; sg[i] = c
 #endif
 		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a ->
 			if
-			:: md[i] == X -> sn[i] = b & 7; sg[i] = c;
+			:: md[i] == X && b != NONE -> sn[i] = b & 7; sg[i] = c;
 #ifdef EPOCHS
 				sep[i] = b/8
 #endif
-			:: else -> rv[i] = 1    /* downgraded meanwhile */
+			:: else -> rv[i] = 1    /* downgraded meanwhile, or no link to the next */
 			fi
 #ifndef BUG_EARLYSUCC
-		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = b & 7; esg[i] = c;
+		/* the later one wins, whole; without a link to the next it is a recall */
+		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = b & 7; esg[i] = (b == NONE -> 0 : c);
 #ifdef EPOCHS
-			eep[i] = b/8
+			eep[i] = (b == NONE -> 0 : b/8)
 #endif
 #endif
 		:: else
@@ -629,6 +635,9 @@ end:	do
 #endif
 	/* ---- messages ---- */
 	:: d_step { h2c[i]?mt,a,b,c -> crecv(i) }
+#ifdef NOLINK
+	:: d_step { h2c[i]?[SUCC,_,_,_] -> h2c[i]?mt,a,b,c; b = NONE; crecv(i) }
+#endif
 	:: d_step { CCHAS(i,(i+1)%NC) && val[i] && SYNCED(i) -> CCGET(i,(i+1)%NC);
 		if :: EPOK(i) -> accept(i, z) :: else fi; z = 0; z2 = 0 }
 	:: d_step { CCHAS(i,(i+2)%NC) && val[i] && SYNCED(i) -> CCGET(i,(i+2)%NC);
@@ -761,19 +770,91 @@ inline grant(i)
 {
 	TOCLI(i, GRANT, hg, 0, 0)
 }
+#if CHAIN == 1
+#define NOCHAIN suc[0] = NONE; sgn[0] = 0
+#elif CHAIN == 2
+#define NOCHAIN suc[0] = NONE; sgn[0] = 0; suc[1] = NONE; sgn[1] = 0
+#else
+#define NOCHAIN suc[0] = NONE; sgn[0] = 0; suc[1] = NONE; sgn[1] = 0; suc[2] = NONE; sgn[2] = 0
+#endif
 inline curclear() { cur = NONE; hg = 0; via = NONE; crv = 0 }
-inline promote(v)       /* the announced successor becomes the holder */
+/* the chain moves up by one: its first member, dead or not, is the holder */
+inline shift()
 {
-	cur = suc; hg = sgn; via = v; crv = 0; suc = NONE; sgn = 0;
+	cur = suc[0]; hg = (suc[0] == NONE -> 0 : sgn[0]); via = NONE; crv = 0;
+#if CHAIN > 1
+	suc[0] = suc[1]; sgn[0] = sgn[1];
+#endif
+#if CHAIN > 2
+	suc[1] = suc[2]; sgn[1] = sgn[2];
+#endif
+	suc[CHAIN-1] = NONE; sgn[CHAIN-1] = 0;
 #ifdef ASK
 	if :: cur != NONE -> asked = asked & ~BIT(cur) :: else fi;
 #endif
-	if
-	:: cur != NONE && dead[cur] -> curclear()
-#ifdef EPOCHS
-	:: cur != NONE && !dead[cur] && sgep != ep[cur] -> curclear()
+	skip
+}
+
+/* a tenure is over: the first of the chain that lives is granted the lock */
+inline end_tenure()
+{
+	shift();
+#ifndef BUG_CHAINSTOP   /* where the first is dead, it ends there */
+	do
+	:: cur == NONE && sgn[0] != 0 -> shift()
+	:: else -> break
+	od;
 #endif
+	if :: cur != NONE -> grant(cur) :: else fi
+}
+
+/* i handed over to the first of the chain; a dead one has nothing of it */
+inline handed(i)
+{
+	if
+	:: suc[0] == NONE -> end_tenure()
+	:: else -> shift(); via = i
+	fi
+}
+
+/* is i announced, in its session of now? */
+#if CHAIN == 1
+#define ANN(i) (suc[0] == i)
+#define ANNGEN(i) sgn[0]
+#elif CHAIN == 2
+#define ANN(i) (suc[0] == i || suc[1] == i)
+#define ANNGEN(i) (suc[0] == i -> sgn[0] : sgn[1])
+#else
+#define ANN(i) (suc[0] == i || suc[1] == i || suc[2] == i)
+#define ANNGEN(i) (suc[0] == i -> sgn[0] : (suc[1] == i -> sgn[1] : sgn[2]))
+#endif
+
+/* SUCC to the one before k in the chain, if it lives, that k follows; of a dead one only the number is told */
+inline succ_to(to, gen, k)
+{
+	if
+	:: to != NONE ->
+		z = suc[k];
+#ifdef EPOCHS
+		if :: z != NONE -> z = z + 8*ep[z] :: else fi;
+#endif
+		TOCLI(to, SUCC, gen, z, sgn[k]); z = 0
 	:: else
+	fi
+}
+
+/* n, the head of the queue, joins the end of the chain */
+inline announce(n)
+{
+	ng++;
+	if
+	:: sgn[0] == 0 -> suc[0] = n; sgn[0] = ng; succ_to(cur, hg, 0)
+#if CHAIN > 1
+	:: sgn[0] != 0 && sgn[1] == 0 -> suc[1] = n; sgn[1] = ng; succ_to(suc[0], sgn[0], 1)
+#endif
+#if CHAIN > 2
+	:: sgn[1] != 0 -> suc[2] = n; sgn[2] = ng; succ_to(suc[1], sgn[1], 2)
+#endif
 	fi
 }
 
@@ -813,6 +894,7 @@ inline readers()
 }
 #else
 #define NOTRY(n) skip
+#define TRYHEAD false
 #endif
 
 inline pump()
@@ -852,33 +934,28 @@ inline pump()
 			if :: !(fr & BIT(k)) && !dead[k] -> fr = fr | BIT(k); TOCLI(k, REVK, 0, 0, 0) :: else fi;
 			stop = 1
 		fi
-	:: !stop && cur != NONE && suc == NONE && QSOME && hq??[eval(qt-1),_] && TRYHEAD ->
+	:: !stop && cur != NONE && sgn[0] == 0 && TRYHEAD ->
 		if
 		:: crv -> deny_head()
 		:: !crv ->
 			if :: !(asked & BIT(cur)) -> asked = asked | BIT(cur); TOCLI(cur, REVK, hg, 2, 0) :: else fi;
 			stop = 1
 		fi
-	:: !stop && cur != NONE && !(suc == NONE && QSOME && hq??[eval(qt-1),_] && TRYHEAD) ->
+	:: !stop && cur != NONE && !(sgn[0] == 0 && TRYHEAD) ->
 #else
 	:: !stop && cur == NONE && hm == DRAIN && QSOME -> stop = 1
 	:: !stop && cur != NONE ->
 #endif
 		if
-		:: suc == NONE && QSOME ->
+		:: sgn[CHAIN-1] == 0 && QSOME && !TRYHEAD ->
 			hq?<n,m>;
 			if
-			:: m == X -> hq?n,m; ng++; suc = n; sgn = ng;
-#ifdef EPOCHS
-				sgep = ep[n]; n = n + 8*ep[n];
-#endif
-				TOCLI(cur, SUCC, hg, n, ng)
-			:: m == S && !crv -> crv = 1; TOCLI(cur, REVK, hg, 0, 0)
-			:: else
+			:: m == X -> hq?n,m; announce(n)
+			:: m == S && sgn[0] == 0 && !crv -> crv = 1; TOCLI(cur, REVK, hg, 0, 0); stop = 1
+			:: else -> stop = 1     /* a shared request ends the chain */
 			fi
-		:: !(suc == NONE && QSOME)
-		fi;
-		stop = 1
+		:: else -> stop = 1
+		fi
 	:: !stop && cur == NONE && hm == MAN && QNONE && (SH[0] || SH[1] || SH[2]) -> stop = 1
 	:: !stop && cur == NONE && hm == MAN && QSOME ->
 		hq?<n,m>;
@@ -913,76 +990,101 @@ inline pump()
 	n = 0; m = 0; k = 0; stop = 0
 }
 
-/* a message that names the announced generation proves that its predecessor's tenure is over */
-inline imply(gen)
+/*
+ * Rule G: a message of i that names the generation of a member of the chain proves that all tenures before
+ * that one are over.
+ */
+inline imply(i, gen)
 {
 #ifndef BUG_B31
-	if :: suc != NONE && sgn == gen -> promote(NONE) :: else fi
+	if
+	:: suc[0] == i && sgn[0] == gen -> shift()
+#ifndef BUG_CHAINNEXT   /* only that of the first member */
+#if CHAIN > 1
+	:: suc[1] == i && sgn[1] == gen -> shift(); shift()
+#endif
+#if CHAIN > 2
+	:: suc[2] == i && sgn[2] == gen -> shift(); shift(); shift()
+#endif
+#endif
+	:: else
+	fi
 #else
 	skip
 #endif
 }
 
-inline do_rel(i, gen)
+inline do_done(i, gen)
 {
-	imply(gen);
-	if
-#ifdef BUG_B31
-	:: cur != NONE && cur == i ->
-#else
-	:: cur != NONE && hg == gen ->
+#ifndef BUG_CHAINDONE
+	imply(i, gen);
 #endif
-		if
-		:: suc != NONE -> promote(NONE); if :: cur != NONE -> grant(cur) :: else fi
-		:: else -> curclear()
-		fi
-	:: SH[i] != 0 && SH[i] == gen -> SH[i] = 0; shrv = shrv & ~BIT(i)
+	if
+	:: cur != NONE && hg == gen -> assert(cur == i && sgn[0] != 0); handed(i)
 	:: else
 	fi
 }
 
+inline do_rel(i, gen)
+{
+	imply(i, gen);
+	if
+	:: SH[i] != 0 && SH[i] == gen -> SH[i] = 0; shrv = shrv & ~BIT(i)
+#ifdef BUG_B31
+	:: !(SH[i] != 0 && SH[i] == gen) && cur == i -> end_tenure()
+#else
+	:: !(SH[i] != 0 && SH[i] == gen) && cur != NONE && hg == gen -> assert(cur == i); end_tenure()
+#endif
+	:: else
+	fi
+}
+
+#ifdef BUG_CHAINDOWN    /* only the first member goes back to the queue */
+#define ALSO(k) false
+#else
+#define ALSO(k) (suc[k] != NONE)
+#endif
+
+/* the announcements are void: who lives goes back to the head of the queue, in order; who is dead is dropped */
 inline do_down(i, gen)
 {
 #ifndef BUG_DOWNEARLY
-	imply(gen);
+	imply(i, gen);
 #endif
 	if
 	:: cur == i && hg == gen ->
-		SH[i] = gen; shrv = shrv & ~BIT(i);
-		curclear();
-		if
-#ifdef EPOCHS
-		:: suc != NONE && (dead[suc] || sgep != ep[suc]) -> suc = NONE; sgn = 0
-		:: suc != NONE && !dead[suc] && sgep == ep[suc] ->
-#else
-		:: suc != NONE && dead[suc] -> suc = NONE; sgn = 0
-		:: suc != NONE && !dead[suc] -> /* the announcement is void: back to the head of the queue */
+		k = len(hq);
+		if :: suc[0] != NONE -> hq!suc[0],X :: else fi;
+#if CHAIN > 1
+		if :: ALSO(1) -> hq!suc[1],X :: else fi;
+		suc[1] = NONE; sgn[1] = 0;
 #endif
-			k = len(hq);
-			hq!suc,X;
-			do :: k > 0 -> hq?n,m; hq!n,m; k-- :: k == 0 -> break od;
-			suc = NONE; sgn = 0
-		:: else
-		fi
+#if CHAIN > 2
+		if :: ALSO(2) -> hq!suc[2],X :: else fi;
+		suc[2] = NONE; sgn[2] = 0;
+#endif
+		suc[0] = NONE; sgn[0] = 0;
+		do :: k > 0 -> hq?n,m; hq!n,m; k-- :: k == 0 -> break od;
+		n = 0; m = 0;
+		shift();
+		SH[i] = gen; shrv = shrv & ~BIT(i)
+#ifdef BUG_DOWNEARLY
 	:: else
+#else
+	:: else -> assert(false)        /* it says of itself what the home does not know */
+#endif
 	fi
 }
-
-#ifdef EPOCHS   /* an announcement to an older session of i is not i's */
-#define SUCIS(i) (suc == i && sgep == ep[i])
-#else
-#define SUCIS(i) (suc == i)
-#endif
 
 inline do_enq(i, mode, try)
 {
 #ifndef BUG_B16
-	assert(cur != i && !SUCIS(i) && SH[i] == 0 && !QHAS(i));
+	assert(cur != i && !ANN(i) && SH[i] == 0 && !QHAS(i));
 #endif
 	F = F & ~BIT(i);
 #ifdef ASK
 	if
-	:: try && (QSOME || suc != NONE || GRACE) -> TOCLI(i, DENY, 0, 0, 0)
+	:: try && (QSOME || sgn[0] != 0 || GRACE) -> TOCLI(i, DENY, 0, 0, 0)
 	:: else -> hq!i,mode;
 		if :: try -> qt = i+1; asked = 0 :: else fi;
 		if :: hm == FASTM -> hm = SETW :: else fi
@@ -1046,23 +1148,33 @@ inline do_upg(i, gen)
 	fi
 }
 
+/* what is on record for i decides what it can hold; without a record, any tenure that was given and is over */
+#if CHAIN == 1
+#define OFCHAIN(gen) (gen == sgn[0])
+#elif CHAIN == 2
+#define OFCHAIN(gen) (gen == sgn[0] || gen == sgn[1])
+#else
+#define OFCHAIN(gen) (gen == sgn[0] || gen == sgn[1] || gen == sgn[2])
+#endif
+#define MAYHOLD(i) \
+	(cur == i -> (b == hg || ((a & 32) && hg > c)) : \
+	(ANN(i) -> b == ANNGEN(i) : \
+	(SH[i] != 0 -> b == SH[i] : \
+	(b <= ng && b != hg && !OFCHAIN(b) && !QHAS(i)))))
+
 inline hrecv(i)
 {
 	if
 	:: mt == ENQ -> do_enq(i, a, b)
 	:: mt == CAN -> do_cancel(i)
 	:: mt == REL -> do_rel(i, a)
-	:: mt == DONE ->
-		if
-		:: cur != NONE && hg == a -> promote(i)
-		:: else
-		fi
+	:: mt == DONE -> do_done(i, a)
 	:: mt == REL0 -> skip
 #ifdef ASK
 	:: mt == BUSY -> do_busy(i, a)
 #endif
 	:: mt == DOWN -> do_down(i, a)
-	:: mt == UPG -> do_upg(i, a)
+	:: mt == UPG -> imply(i, a); do_upg(i, a)
 	:: mt == LOST ->
 		if
 		:: cur != NONE && hg == a -> grant(cur)
@@ -1075,55 +1187,58 @@ inline hrecv(i)
 #ifdef ASK
 		asked = asked & ~BIT(i); fr = fr & ~BIT(i);
 #endif
-		/* settle the tenures the home has on record for i */
-		if :: SUCIS(i) && b == sgn -> promote(NONE) :: else fi;
-		if
-		:: cur == i ->
-			if
-			:: b == hg && (a & 16) -> do_down(i, b); if :: a & 32 -> do_upg(i, b) :: else fi
-			:: (b == hg && !(a & 16)) || hg > c ->
-				if
-				:: b != hg && !(a & 32) -> grant(i)
-				:: b != hg && (a & 32) -> TOCLI(i, UPGD, hg, 0, 0)
-				:: else
-				fi;
-				if
-				#ifdef EPOCHS
-				:: suc != NONE -> z = suc + 8*sgep; TOCLI(i, SUCC, hg, z, sgn); z = 0
+		/* it cannot hold what the home has not given it, but what was ended by rule G it may still list */
+#ifndef BUG_ENDED
+		assert(b == 0 || MAYHOLD(i));
 #else
-				:: suc != NONE -> TOCLI(i, SUCC, hg, suc, sgn)
+		assert(b == 0 || cur == i || ANN(i) || SH[i] != 0);
 #endif
-				:: suc == NONE && crv -> TOCLI(i, REVK, hg, 0, 0)
-				:: else
-				fi
-			:: else -> do_rel(i, hg)
-			fi
-		:: cur != i && SUCIS(i) ->
+		assert(!QHAS(i) || hq??[eval(i),eval(a & 3)]);
+		/* settle the tenures the home has on record for i */
+		imply(i, b);
+		if
+		:: ANN(i) && ANNGEN(i) <= c -> z2 = ANNGEN(i); imply(i, z2); z2 = 0
+#ifndef BUG_CHAINRSY
+#if CHAIN > 1
+		/* it waits: what was announced to it may have been lost */
+		:: suc[0] == i && sgn[0] > c && sgn[1] != 0 -> succ_to(i, sgn[0], 1)
+#endif
+#if CHAIN > 2
+		:: suc[1] == i && sgn[1] > c && sgn[2] != 0 -> succ_to(i, sgn[1], 2)
+#endif
+#endif
+		:: else
+		fi;
+		if
+		:: cur == i && b == hg && (a & 16) -> do_down(i, b)
+		:: cur == i && !(b == hg && (a & 16)) && (b == hg || hg > c) ->
 			if
-			:: sgn <= c && b != sgn -> z = sgn; do_rel(i, z); z = 0
+			:: b != hg && !(a & 32) -> grant(i)
+			:: b != hg && (a & 32) -> TOCLI(i, UPGD, hg, 0, 0)
 			:: else
-			fi
-		:: cur != i && !SUCIS(i) && SH[i] != 0 ->
-			if
-			:: b == SH[i] || SH[i] > c ->
-				if :: b != SH[i] -> TOCLI(i, GRANT, SH[i], 0, 0) :: else fi;
-				if :: shrv & BIT(i) -> TOCLI(i, REVK, SH[i], 0, 0) :: else fi;
-				if :: a & 32 -> do_upg(i, b) :: else fi
-			:: else -> SH[i] = 0; shrv = shrv & ~BIT(i)
-			fi
+			fi;
+			crv = 0;        /* pump calls it back again */
+			if :: sgn[0] != 0 -> succ_to(i, hg, 0) :: else fi
+		:: cur == i && b != hg && hg <= c -> end_tenure()
+		:: else
+		fi;
+		if
+		:: SH[i] != 0 && b == SH[i] -> shrv = shrv & ~BIT(i); if :: a & 32 -> do_upg(i, b) :: else fi
+		:: SH[i] != 0 && b != SH[i] && SH[i] > c -> shrv = shrv & ~BIT(i); TOCLI(i, GRANT, SH[i], 0, 0)
+		:: SH[i] != 0 && b != SH[i] && SH[i] <= c -> SH[i] = 0; shrv = shrv & ~BIT(i)
 		:: else
 		fi;
 		/* then what it waits for, now that old tenures are settled */
 		if
-		:: cur != i && !SUCIS(i) && SH[i] == 0 && QHAS(i) ->
+		:: cur != i && !ANN(i) && SH[i] == 0 && QHAS(i) ->
 			if :: a & 4 -> do_cancel(i) :: else fi
-		:: cur != i && !SUCIS(i) && SH[i] == 0 && !QHAS(i) ->
+		:: cur != i && !ANN(i) && SH[i] == 0 && !QHAS(i) ->
 			if
 			:: (a & 3) && (a & 4) -> TOCLI(i, CAND, 0, 0, 0)
 			:: (a & 3) && !(a & 4) -> z = a & 3; do_enq(i, z, ((a & 8) != 0)); z = 0
 			:: else
 			fi
-		:: !(cur != i && !SUCIS(i) && SH[i] == 0)
+		:: else
 		fi;
 #ifndef BUG_VIARSY
 		/* a LOST of i may have been lost with the link */
@@ -1152,12 +1267,20 @@ inline reclaim(i)
 	if :: own == i+1 -> own = 0 :: else fi;
 	bits = bits & ~BIT(i); F = F & ~BIT(i);
 	SH[i] = 0; shrv = shrv & ~BIT(i);
+	/* its place in the chain stays: the end of the tenure before it settles it */
 	if
-	:: cur == i ->
-		if
-		:: suc != NONE -> promote(NONE); if :: cur != NONE -> grant(cur) :: else fi
-		:: else -> curclear()
-		fi
+#ifdef BUG_CHAINGAP     /* the chain closes up */
+	:: suc[0] == i -> suc[0] = suc[1]; sgn[0] = sgn[1]; suc[1] = NONE; sgn[1] = 0
+	:: suc[1] == i -> suc[1] = NONE; sgn[1] = 0
+#else
+	:: suc[0] == i -> suc[0] = NONE
+#if CHAIN > 1
+	:: suc[1] == i -> suc[1] = NONE
+#endif
+#if CHAIN > 2
+	:: suc[2] == i -> suc[2] = NONE
+#endif
+#endif
 	:: else
 	fi;
 #ifndef BUG_VIA
@@ -1166,6 +1289,7 @@ inline reclaim(i)
 	:: else
 	fi;
 #endif
+	if :: cur == i -> end_tenure() :: else fi;
 	pump()
 }
 
@@ -1265,7 +1389,7 @@ end:	do
 	/* all sessions are new ones; the word is born with W */
 	:: d_step { rst ->
 		rst = 0; own = 0; bits = 0; W = 1; hm = MAN; F = 0; frv = 0; rb = 0; ro = 0;
-		curclear(); suc = NONE; sgn = 0; sgep = 0; SH[0] = 0; SH[1] = 0; SH[2] = 0; shrv = 0;
+		curclear(); NOCHAIN; SH[0] = 0; SH[1] = 0; SH[2] = 0; shrv = 0;
 #ifdef TOKENS
 #ifdef BUG_EPOCH
 		tok = 0;
@@ -1321,7 +1445,7 @@ proctype Mon()
 	assert(FINE(0)); assert(FINE(1)); assert(FINE(2));
 	assert(WORDOK(0) && WORDOK(1) && WORDOK(2));
 	assert(BOOKOK(0) && BOOKOK(1) && BOOKOK(2));
-	assert(QNONE && suc==NONE);
+	assert(QNONE && sgn[0]==0 && suc[0]==NONE);
 	assert(hm==FASTM || hm==MAN);
 #ifndef HOMEMODE
 	assert((hm==MAN) == W);

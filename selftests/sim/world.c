@@ -83,7 +83,7 @@ static void world_check_quiet(void)
 		struct slock *l = &w.lock[lock];
 		u64 word = l->lh.hm == TALLY_LH_MAN ? TALLY_LW_W : 0;
 
-		if (l->lh.head || l->lh.suc_gen)
+		if (l->lh.head || l->lh.suc_gen[0])
 			wrong("somebody waits for ever");
 		if (l->writers || l->readers)
 			wrong("somebody is inside for ever");

@@ -107,8 +107,26 @@ static bool step_lease_lost(int i)
 	return true;
 }
 
+/* What is mistaken about place @k of the chain, whose session has ended. */
+static void mistaken_chain(int i, int k)
+{
+	if (k < 0 || !W.lh.suc_gen[k])
+		return;
+	if (opt.bug == BUG_CHAINEND)
+		W.lh.suc[k] = &W.node[i];
+	if (opt.bug != BUG_CHAINGAP)
+		return;
+	for (; k < TALLY_LH_CHAIN - 1; k++) {
+		W.lh.suc[k] = W.lh.suc[k + 1];
+		W.lh.suc_gen[k] = W.lh.suc_gen[k + 1];
+	}
+	W.lh.suc[k] = NULL;
+	W.lh.suc_gen[k] = 0;
+}
+
 static bool step_session_end(int i)
 {
+	int k = tally_lh_announced(&W.lh, &W.node[i]);
 	struct xclient *c = &W.c[i];
 
 	if (!opt.crash || !c->hdown || c->ended)
@@ -123,6 +141,7 @@ static bool step_session_end(int i)
 		.slot = slot_of(i),
 		.node = &W.node[i],
 	});
+	mistaken_chain(i, k);
 	return true;
 }
 

@@ -62,14 +62,17 @@ static void print_home(void)
 {
 	const struct tally_lh *lh = &W.lh;
 	const struct tally_lh_node *n;
+	int k;
 
 	printf("#   word owner %u W %d bits %llx token %llu loop %u | home ",
 	       tally_lw_owner(W.state), tally_lw_w(W.state),
 	       tally_lw_bits(W.state), W.token, W.nloop);
-	printf("hm %u ng %llu cur %u gen %llu via %u suc %u(%llu) F %llx",
+	printf("hm %u ng %llu cur %u gen %llu via %u F %llx chain",
 	       lh->hm, lh->ng, lh->cur ? lh->cur->slot : 0, lh->gen,
-	       lh->via ? lh->via->slot : 0, lh->suc ? lh->suc->slot : 0,
-	       lh->suc_gen, lh->fast);
+	       lh->via ? lh->via->slot : 0, lh->fast);
+	for (k = 0; k < TALLY_LH_CHAIN && lh->suc_gen[k]; k++)
+		printf(" %u(%llu)", lh->suc[k] ? lh->suc[k]->slot : 0,
+		       lh->suc_gen[k]);
 	printf(" queue");
 	for (n = lh->head; n; n = n->next)
 		printf(" %u%c%s", n->slot, n->mode == TALLY_LMODE_S ? 'S' : 'X',

@@ -64,7 +64,8 @@ void world_check_quiet(void)
 	world_require(managed == count_managed(),
 		      "the home knows a holder that is none");
 	world_require(!W.lh.head && !W.lh.tail, "queue not empty");
-	world_require(!W.lh.suc && !W.lh.suc_gen, "a successor waits for ever");
+	world_require(!W.lh.suc[0] && !W.lh.suc_gen[0],
+		      "a successor waits for ever");
 	world_require(!W.lh.sweep && !W.lh.sweep_next, "sweep not finished");
 	world_require((W.lh.hm == TALLY_LH_MAN) == (managed || opt.cpu),
 		      "managed without a reason");

@@ -168,7 +168,20 @@ static bool step_flush(int i)
 
 static bool names_successor(const struct tally_lmsg *msg, int i)
 {
-	return W.lh.suc == &W.node[i] && msg->gen == W.lh.suc_gen;
+	int k = tally_lh_announced(&W.lh, &W.node[i]);
+
+	return k >= 0 && msg->gen == W.lh.suc_gen[k];
+}
+
+/* What is left of the chain where only its first member is remembered. */
+static void forget_chain(void)
+{
+	int k;
+
+	for (k = 1; k < TALLY_LH_CHAIN; k++) {
+		W.lh.suc[k] = NULL;
+		W.lh.suc_gen[k] = 0;
+	}
 }
 
 /* Messages the seeded mistakes lose or change at the home. */
@@ -195,6 +208,11 @@ static bool mistaken_home(int i, struct tally_lmsg *msg)
 		return names_successor(msg, i);
 	if (opt.bug == BUG_DOWNEARLY && msg->type == TALLY_LM_DOWN)
 		return names_successor(msg, i);
+	if (opt.bug == BUG_CHAINDONE && msg->type == TALLY_LM_DONE)
+		return names_successor(msg, i);
+	if (opt.bug == BUG_CHAINDOWN && msg->type == TALLY_LM_DOWN &&
+	    W.lh.cur == &W.node[i])
+		forget_chain();
 	return false;
 }
 

@@ -425,6 +425,9 @@ static void home_send(const struct tally_lh_action *a, u8 event)
 		return;
 	if (opt.bug == BUG_B15 && event == TALLY_LHE_RESYNC_END)
 		return;
+	if (opt.bug == BUG_CHAINRSY && a->msg.type == TALLY_LM_SUCC &&
+	    c->lc.unsynced && a->msg.gen != W.lh.gen)
+		return;
 	chan_put(&c->h2c, &a->msg);
 }
 
@@ -449,13 +452,24 @@ static void check_home(void)
 {
 	const struct tally_lh *lh = &W.lh;
 	const struct tally_lh_node *n;
+	u64 gen = lh->gen;
+	int k;
 
-	world_require(!lh->suc_gen || lh->gen, "a successor of nobody");
+	world_require(!lh->suc_gen[0] || lh->gen, "a successor of nobody");
 	world_require(!lh->cur || !lh->shared, "exclusive and shared");
 	world_require(!!lh->cur == !!lh->gen, "a holder without generation");
-	world_require(!lh->suc || lh->suc_gen > lh->gen, "successor before holder");
+	for (k = 0; k < TALLY_LH_CHAIN && lh->suc_gen[k]; k++) {
+		world_require(lh->suc_gen[k] > gen, "successor before holder");
+		world_require(!lh->suc[k] || lh->suc[k] != lh->cur,
+			      "its own successor");
+		gen = lh->suc_gen[k];
+	}
+	for (; k < TALLY_LH_CHAIN; k++)
+		world_require(!lh->suc[k] && !lh->suc_gen[k],
+			      "a gap in the chain");
 	for (n = lh->head; n; n = n->next)
-		world_require(n != lh->cur && n != lh->suc && !n->gen && n->mode,
+		world_require(n != lh->cur && !n->gen && n->mode &&
+			      tally_lh_announced(lh, n) < 0,
 			      "holds and waits");
 }
 

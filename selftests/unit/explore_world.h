@@ -56,6 +56,11 @@ enum bug {
 	BUG_JOIN,	/* readers join after the recall */
 	BUG_BUDGET,	/* local users follow one another for ever */
 	BUG_CLAIM,	/* a claim counts as a hold when resumed */
+	BUG_CHAINDONE,	/* DONE of a member of the chain, before others, is lost */
+	BUG_CHAINDOWN,	/* a downgrade forgets all but the first of the chain */
+	BUG_CHAINEND,	/* a member whose session ended is waited for */
+	BUG_CHAINGAP,	/* the chain closes up over it at once */
+	BUG_CHAINRSY,	/* a member that resumes is not told its SUCC again */
 	BUGS,
 };
 

@@ -197,6 +197,16 @@ static const struct config bugs[] = {
 	{ "BUDGET", { .left = { 3, 1, 0 }, .local = true, .direct = true,
 		      .budget = 1, .bug = BUG_BUDGET } },
 	{ "CLAIM", { L111, MIX, .brk = true, .faults = 1, .bug = BUG_CLAIM } },
+	{ "CHAINDONE", { L111, .cpu = true, .cache = true,
+			 .bug = BUG_CHAINDONE } },
+	{ "CHAINDOWN", { L111, .direct = true, .updown = true, .hog = true,
+			 .bug = BUG_CHAINDOWN } },
+	{ "CHAINEND", { L111, .cpu = true, .hog = true, .crash = true,
+			.faults = 1, .bug = BUG_CHAINEND } },
+	{ "CHAINGAP", { L111, .cpu = true, .hog = true, .crash = true,
+			.faults = 1, .bug = BUG_CHAINGAP } },
+	{ "CHAINRSY", { L111, .cpu = true, .hog = true, .brk = true,
+			.faults = 1, .bug = BUG_CHAINRSY } },
 };
 
 static u64 max_states = 40000000;
