@@ -102,7 +102,7 @@ rig_cut 3
 check "it is taken away, while machine 3 cannot answer" \
 	bounded $((lease / 2000)) tally lock break t/r
 check "machine 2 has it before the lease is over" \
-	bounded $((lease / 2000)) on 2 tally lock run t/r -- true
+	on 2 timeout $((lease / 2000)) tally lock run t/r -- true
 check "the command on machine 3 is stopped" says 90 broken stopped
 rig_join 3
 check "machine 3 comes back" wait_until 90 is_live 1 3
