@@ -21,30 +21,34 @@ static bool break_unanswered(struct tally_lock_home *h, u16 slot, u64 state)
 	return tally_lh_unanswered(&h->lh, slot, hn ? &hn->n : NULL, state);
 }
 
+/* False: it was over before, and what it had is on its way back. */
+static bool break_end(struct tally_lock_home *h, struct tally_session *s)
+{
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER)
+		return false;
+	tally_node_event(s->node, "lock_fenced", s->peer->name,
+			 h->object->config.name);
+	tally_session_end(s, -ETIMEDOUT);
+	return true;
+}
+
 /* Whoever has not answered is fenced: the word is the home's to change then. */
 static u32 break_fence(struct tally_lock_home *h)
 {
-	struct tally_object *object = h->object;
-	struct tally_node *node = object->arena->node;
+	struct tally_node *node = h->object->arena->node;
+	u64 state = break_word(h);
 	u32 fenced = 0, slot;
 	struct tally_session *s;
-	u64 state;
 
 	lockdep_assert_held(&h->lock);
-	if (h->dead)
-		return 0;
-	state = break_word(h);
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
 		if (!break_unanswered(h, slot, state))
 			continue;
 		s = tally_node_slot_session(node, slot);
 		if (!s)
 			continue;
-		tally_node_event(node, "lock_fenced", s->peer->name,
-				 object->config.name);
-		tally_session_end(s, -ETIMEDOUT);
+		fenced += break_end(h, s);
 		tally_session_put(s);
-		fenced++;
 	}
 	return fenced;
 }
@@ -65,11 +69,30 @@ static int break_begin(struct tally_lock_home *h)
 }
 
 /* A quarter of the lease: so often each node says that it is there. */
-static unsigned long break_wait(struct tally_lock_home *h)
+static unsigned long break_limit(struct tally_lock_home *h)
 {
 	u32 lease = h->object->arena->node->config.lease_ms;
 
 	return msecs_to_jiffies(lease / 4) + 1;
+}
+
+/* Whoever gives up leaves it to the next call to fence who has not answered. */
+static int break_wait(struct tally_lock_home *h, u32 *fenced)
+{
+	long left = wait_for_completion_killable_timeout(&h->broken_up,
+							 break_limit(h));
+	int err = 0;
+
+	mutex_lock(&h->lock);
+	h->breaking = false;
+	if (h->dead)
+		err = -EIDRM;
+	else if (left < 0)
+		err = -EINTR;
+	else if (!left)
+		*fenced = break_fence(h);
+	mutex_unlock(&h->lock);
+	return err;
 }
 
 /**
@@ -82,9 +105,10 @@ static unsigned long break_wait(struct tally_lock_home *h)
  * token. Where a node was fenced, a lock of class external is given on when that
  * node's lease is over.
  *
- * Context: process; sleeps for up to a quarter of the lease, and longer, but
- * killable, while another call is at the same lock.
- * Return: 0; -ESRCH: nobody has it; -EIDRM: it was deleted; -EINTR.
+ * Context: process; sleeps, killable, for up to a quarter of the lease, and
+ * longer while another call is at the same lock.
+ * Return: 0; -ESRCH: nobody has it; -EIDRM: it was deleted; -EINTR: holders may
+ * have been told, none was fenced.
  */
 int tally_lock_home_break(struct tally_object *object, u32 *fenced)
 {
@@ -97,13 +121,8 @@ int tally_lock_home_break(struct tally_object *object, u32 *fenced)
 	mutex_lock(&h->lock);
 	err = break_begin(h);
 	mutex_unlock(&h->lock);
-	if (!err) {
-		wait_for_completion_timeout(&h->broken_up, break_wait(h));
-		mutex_lock(&h->lock);
-		h->breaking = false;
-		*fenced = break_fence(h);
-		mutex_unlock(&h->lock);
-	}
+	if (!err)
+		err = break_wait(h, fenced);
 	mutex_unlock(&h->break_lock);
 	return err;
 }

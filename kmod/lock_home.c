@@ -414,18 +414,18 @@ int tally_lock_home_create(struct tally_object *object)
  * tally_lock_home_delete - the name of the lock is gone
  * @object: its object
  *
- * Nothing is granted any more. Its numbers live on in the arena.
+ * Nothing is granted any more, nor broken. Its numbers live on in the arena.
  */
 void tally_lock_home_delete(struct tally_object *object)
 {
 	struct tally_arena *arena = object->arena;
+	u64 *word = tally_arena_word(arena, object->word), tenure;
 	struct tally_lock_home *h = object->lock;
-	u64 tenure;
 
 	mutex_lock(&h->lock);
 	h->dead = true;
-	tenure = max(h->lh.ng,
-		     READ_ONCE(tally_arena_word(arena, object->word)[1]));
+	complete_all(&h->broken_up);
+	tenure = max(h->lh.ng, READ_ONCE(word[1]));
 	mutex_unlock(&h->lock);
 	/* What waits for the end of the grace keeps the node: not any longer. */
 	home_queue(h, 0);

@@ -89,7 +89,8 @@ static void lc_unpark(struct tally_lc *lc, struct tally_lc_actions *out)
  *   now.  No ready link to next: REL instead, the home grants
  * SUCC(gen, ...) | managed, gen = mine, mode S (downgraded meanwhile): rv = 1
  * SUCC(gen, ...) | WAIT, gen > last: early = it (the later one wins, whole: one
- *   for a generation that was burned leaves nothing)
+ *   for a generation that was burned leaves nothing), unless that is a
+ *   REVOKE(gen, force): what is lost at once is not handed over
  * SUCC | else: drop (stale)
  */
 static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
@@ -104,6 +105,8 @@ static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
 	};
 
 	if (lc->st == TALLY_LC_WAIT && msg->gen > lc->last) {
+		if (lc->early_force && lc->early == msg->gen)
+			return;
 		lc->early = msg->gen;
 		lc->early_rv = !ev->linked;
 		lc->early_force = false;
@@ -216,7 +219,10 @@ static void lc_refused(struct tally_lc *lc, const struct tally_lmsg *msg,
 	lc_idle(lc, out);
 }
 
-/* UPGRADED(ng) | UPW: mode X, gen = last = ng; rv = 0; HOLD */
+/*
+ * UPGRADED(ng) | UPW: mode X, gen = last = ng; rv = 0; HOLD
+ * UPGRADED(ng) | UPW, after REVOKE(gen, force): rv = 1, so that it is released
+ */
 static void lc_upgrade_granted(struct tally_lc *lc,
 			       const struct tally_lmsg *msg,
 			       struct tally_lc_actions *out)
@@ -227,7 +233,7 @@ static void lc_upgrade_granted(struct tally_lc *lc,
 	}
 	lc->gen = msg->gen;
 	lc->last = msg->gen;
-	lc->rv = false;
+	lc->rv = lc->force;
 	lc_upgraded(lc, out, msg->gen);
 }
 

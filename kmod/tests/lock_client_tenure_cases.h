@@ -311,6 +311,23 @@ static const struct lc_case lc_tenure_cases[] = {
 	  LC(RELF, UPW, FAST(42), OPER(REL), WANTED),
 	  1, { FAA(-OWN) } },
 
+	{ "SUCC behind REVOKE(gen, force), both early: the lock is lost all the same",
+	  LC(WAIT, UPW, MX, WANTED, .last = 6, .early = 7, .early_rv = true,
+	     .early_force = true), SUCC(7),
+	  LC(WAIT, UPW, MX, WANTED, .last = 6, .early = 7, .early_rv = true,
+	     .early_force = true), 0 },
+	{ "HANDOVER, its REVOKE with force was early: REL, then acquire",
+	  LC(WAIT, UPW, MX, WANTED, .last = 6, .early = 7, .early_rv = true,
+	     .early_force = true, .session = 77),
+	  RECV(HANDOVER, .next_gen = 7, .next_session = 77),
+	  LC(ATT, UPW, MX, OPER(ACQ_X), WANTED, .last = 7, .session = 77),
+	  2, { SEND(REL, .gen = 7, .flags = TALLY_LMF_VALUE_BAD), CAS_X } },
+	{ "UPGRADED, lost meanwhile: REL, though the next user waits",
+	  LC(UPW, UPW, MANAGED7_S, .rv = true, .force = true, WANTED),
+	  RECV(UPGRADED, .gen = 8),
+	  LC(ATT, UPW, MX, OPER(ACQ_X), WANTED, .last = 8),
+	  2, { SEND(REL, .gen = 8, .flags = TALLY_LMF_VALUE_BAD), CAS_X } },
+
 	/* ---- downgrade, upgrade ---- */
 	{ "downgrade, fast: FAA(+bit - owner)",
 	  LC(HOLD, IN, UPW, FAST(42)), EV(DOWNGRADE),
