@@ -90,6 +90,7 @@ model-full:
 
 clean:
 	$(MAKE) -C tools clean
+	$(MAKE) -C selftests clean
 	$(MAKE) -C selftests/unit clean
 	$(MAKE) -C selftests/sim clean
 	rm -rf build
