@@ -20,24 +20,24 @@ RIG := selftests/rig
 all: module tools
 
 help:
-	@echo 'make            build the module and the tools'
-	@echo 'make module     build the module for kernel $(KVER)'
-	@echo '                (KVER=... or KDIR=... for another) in build/'
-	@echo 'make tools      build the command line tool and the library'
-	@echo 'make install    install both, and the headers (DESTDIR=..., INSTALL_MOD_PATH=...)'
-	@echo 'make demo       see three machines share a counter, a lock, a region'
-	@echo 'make bench      what calls cost, in multiples of verbs alone'
+	@echo 'make              build the module and the tools'
+	@echo 'make module       build the module for kernel $(KVER)'
+	@echo '                  (KVER=... or KDIR=... for another) in build/'
+	@echo 'make tools        build the command line tool'
+	@echo 'make install      install both, and the headers (DESTDIR=..., INSTALL_MOD_PATH=...)'
+	@echo 'make demo         see three machines share a counter, a lock, a region'
+	@echo 'make bench        what calls cost, in multiples of verbs alone'
 	@echo 'make bench-peers  tally beside perftest, Redis, TCP and the DLM'
-	@echo 'make check      all of the following; this is what has to pass'
-	@echo 'make style        style checks'
-	@echo 'make builds       builds for all kernels in /lib/modules'
-	@echo 'make unit         unit tests of the pure code, in user space'
-	@echo 'make uml          tests in a user-mode kernel with sanitizers'
-	@echo 'make machines     tests in machines, with two kernels'
-	@echo 'make model      explore the models of the protocols (make model-full: all)'
-	@echo 'make sim        simulate hundreds of nodes, delays, broken links'
-	@echo 'make rig        tests of the machinery that runs the tests'
-	@echo 'make clean      remove what was built'
+	@echo 'make check        what has to pass, which is these five:'
+	@echo 'make style          style checks'
+	@echo 'make builds         builds for all kernels in /lib/modules'
+	@echo 'make unit           unit tests of the pure code, in user space'
+	@echo 'make uml            tests in a user-mode kernel with sanitizers'
+	@echo 'make machines       tests in machines, with two kernels'
+	@echo 'make model        explore the models of the protocols (make model-full: all)'
+	@echo 'make sim          simulate hundreds of nodes, delays, broken links'
+	@echo 'make rig          tests of the machinery that runs the tests'
+	@echo 'make clean        remove what was built'
 
 module:
 	@[ "$(KVER)" = "$$(uname -r)" ] || \
@@ -90,6 +90,7 @@ model-full:
 
 clean:
 	$(MAKE) -C tools clean
+	$(MAKE) -C selftests clean
 	$(MAKE) -C selftests/unit clean
 	$(MAKE) -C selftests/sim clean
 	rm -rf build

@@ -23,7 +23,9 @@ static const struct object objects[] = {
 	{ "stats", NULL, stats_run, "[ all ] [ node NODE ]" },
 	{ "bench", NULL, bench_run,
 	  "[ nodes NAME[,NAME]... ] [ counter ARENA/NAME ] [ cpu ARENA/NAME ]\n"
-	  "                   [ lock ARENA/NAME ] [ region ARENA/NAME ] [ dev DEVICE ]\n"
+	  "                   [ lock ARENA/NAME ] [ cached ARENA/NAME ]\n"
+	  "                   [ cpu_lock ARENA/NAME ] [ home NODE ]\n"
+	  "                   [ region ARENA/NAME ] [ dev DEVICE ]\n"
 	  "                   [ far ADDRESS:PORT ] [ figure NAME ] [ rounds N ] [ calls N ]\n"
 	  "                   [ lane WORD ]" },
 	{ "monitor", NULL, monitor_run, "" },
