@@ -65,7 +65,7 @@ static void show_holder(struct nlattr **a)
 	bool shared = tnl_num(a[TALLY_A_OBJECT_SHARED]);
 
 	out_str("mode", "mode", shared ? "shared" : "exclusive");
-	out_u64("holders", shared ? "holders" : NULL,
+	out_u64("holders", shared ? "holders" : "",
 		tnl_num(a[TALLY_A_OBJECT_HOLDERS]), "");
 	if (a[TALLY_A_OBJECT_HOLDER_PID])
 		out_u64("pid", "pid", tnl_num(a[TALLY_A_OBJECT_HOLDER_PID]), "");
