@@ -378,6 +378,12 @@ inline accept(i, gen)   /* GRANT or HANDOVER */
 	fi
 }
 
+#ifdef ADMIN
+#define EARLYBRK(i, gen) (eg[i] == gen && en[i] == NONE && esg[i] != 0)
+#else
+#define EARLYBRK(i, gen) 0
+#endif
+
 inline crecv(i)
 {
 	if
@@ -396,8 +402,9 @@ inline crecv(i)
 			:: else -> rv[i] = 1    /* downgraded meanwhile, or no link to the next */
 			fi
 #ifndef BUG_EARLYSUCC
-		/* the later one wins, whole; without a link to the next it is a recall */
-		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = b & 7; esg[i] = (b == NONE -> 0 : c);
+		/* the later one wins, whole; without a link to the next it is a recall.
+		 * What is to be lost at once stays so. */
+		:: st[i] == WAIT && a > lg[i] && !EARLYBRK(i, a) -> eg[i] = a; en[i] = b & 7; esg[i] = (b == NONE -> 0 : c);
 #ifdef EPOCHS
 			eep[i] = (b == NONE -> 0 : b/8)
 #endif
