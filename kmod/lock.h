@@ -163,7 +163,7 @@ void tally_lock_homes_over(struct tally_session *s);
 /*
  * An administrator takes it away from whoever has it. @fenced: so many nodes did
  * not answer, and their sessions are ended. 0; -ESRCH: nobody has it; -EIDRM;
- * -EINTR. Sleeps.
+ * -ETIMEDOUT: not yet; -EINTR. Sleeps.
  */
 int tally_lock_home_break(struct tally_object *object, u32 *fenced);
 

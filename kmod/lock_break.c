@@ -32,13 +32,16 @@ static bool break_end(struct tally_lock_home *h, struct tally_session *s)
 	return true;
 }
 
-/* Whoever has not answered is fenced: the word is the home's to change then. */
-static u32 break_fence(struct tally_lock_home *h)
+/*
+ * Whoever has not answered is fenced: the word is the home's to change then.
+ * Where that is nobody, the home itself could not ask.
+ */
+static int break_fence(struct tally_lock_home *h, u32 *fenced)
 {
 	struct tally_node *node = h->object->arena->node;
 	u64 state = break_word(h);
-	u32 fenced = 0, slot;
 	struct tally_session *s;
+	u32 slot, over = 0;
 
 	lockdep_assert_held(&h->lock);
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
@@ -47,10 +50,13 @@ static u32 break_fence(struct tally_lock_home *h)
 		s = tally_node_slot_session(node, slot);
 		if (!s)
 			continue;
-		fenced += break_end(h, s);
+		if (break_end(h, s))
+			(*fenced)++;
+		else
+			over++;
 		tally_session_put(s);
 	}
-	return fenced;
+	return *fenced || over || !tally_lh_breaking(&h->lh) ? 0 : -ETIMEDOUT;
 }
 
 static int break_begin(struct tally_lock_home *h)
@@ -90,7 +96,7 @@ static int break_wait(struct tally_lock_home *h, u32 *fenced)
 	else if (left < 0)
 		err = -EINTR;
 	else if (!left)
-		*fenced = break_fence(h);
+		err = break_fence(h, fenced);
 	mutex_unlock(&h->lock);
 	return err;
 }
@@ -107,8 +113,9 @@ static int break_wait(struct tally_lock_home *h, u32 *fenced)
  *
  * Context: process; sleeps, killable, for up to a quarter of the lease, and
  * longer while another call is at the same lock.
- * Return: 0; -ESRCH: nobody has it; -EIDRM: it was deleted; -EINTR: holders may
- * have been told, none was fenced.
+ * Return: 0; -ESRCH: nobody has it; -EIDRM: it was deleted; -ETIMEDOUT: the home
+ * has not come to ask, and will; -EINTR: holders may have been told, none was
+ * fenced.
  */
 int tally_lock_home_break(struct tally_object *object, u32 *fenced)
 {

@@ -400,12 +400,13 @@ static inline u64 tally_lh_slot_mask(u16 slot)
  * @state: state word now
  *
  * Return: true for managed and fast tenures; a node that waits may count as one,
- * as long as its bit is in the word.
+ * as long as its bit is in the word. What was granted before the home's start, in
+ * grace, it does not know.
  */
 static inline bool tally_lh_taken(const struct tally_lh *lh, u64 state)
 {
-	return lh->cur || lh->shared || tally_lw_owner(state) ||
-	       tally_lw_bits(state);
+	return !lh->grace && (lh->cur || lh->shared || tally_lw_owner(state) ||
+			      tally_lw_bits(state));
 }
 
 /**

@@ -331,6 +331,10 @@ static int break_lock(struct genl_info *info, struct tally_object *object)
 		return tally_nl_fail(info->extack,
 				     info->attrs[TALLY_A_OBJECT_NAME],
 				     "nobody has it", err);
+	if (err == -ETIMEDOUT)
+		return tally_nl_fail(info->extack, NULL,
+				     "its home cannot use its own word now; "
+				     "it is taken away when it can", err);
 	if (!err)
 		tally_nl_reply(info, fill_object, object);
 	return err;

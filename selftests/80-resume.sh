@@ -14,7 +14,7 @@ need_tally
 lease=40000
 # shellcheck disable=SC2016 # for another shell
 tell='echo held $TALLY_TOKEN'
-plan 53
+plan 55
 
 check "a node on each machine" on_each tally node add nN lease $lease clean
 check "all are peers" eval 'peers 1 && peers 2 && peers 3'
@@ -99,6 +99,9 @@ check "a lock that is given on as soon as its holder is fenced" \
 check "machine 3 holds it" hold 3 broken t/r
 session=$(peer_field 1 3 session)
 rig_cut 3
+check_equal "who gives up taking it away" 137 \
+	"$(timeout -s KILL 2 tally lock break t/r > /dev/null 2>&1; echo $?)"
+check_equal "fences nobody" "$session" "$(peer_field 1 3 session)"
 check "it is taken away, while machine 3 cannot answer" \
 	bounded $((lease / 2000)) tally lock break t/r
 check "machine 2 has it before the lease is over" \

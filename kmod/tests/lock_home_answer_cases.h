@@ -4,16 +4,21 @@
  * of lock_home_cases.h.
  */
 
-/* @unanswered: bit of each slot. */
+/* @unanswered: bit of each slot; @nobody: nobody has the lock. */
 struct lh_answer {
 	const char *name;
 	struct lh_picture lh;
 	u64 state;
 	bool breaking;
 	u8 unanswered;
+	bool nobody;
 };
 
 static const struct lh_answer lh_answers[] = {
+	{ "free", LH(FAST), 0, false, 0, .nobody = true },
+	{ "in grace, who waits has nothing",
+	  LH(MAN, .grace = true, Q(QS(1))), W_SET | BIT_OF(1), false, 0,
+	  .nobody = true },
 	{ "nobody was asked", LH(MAN, CUR(1, 7)), W_SET, false, 0 },
 	{ "a managed holder was asked",
 	  LH(MAN, CUR(1, 7), FORCED(1), .force = 1 << 1), W_SET, true, 1 << 1 },
@@ -29,7 +34,7 @@ static const struct lh_answer lh_answers[] = {
 	  true, 1 << 3 },
 	{ "it has left the word: the home has not looked yet",
 	  LH(DRAIN, .forced = true, FAST_IS(4), .fast_forced = 4), W_SET,
-	  true, 0 },
+	  true, 0, .nobody = true },
 	{ "fast readers were asked, one has left the word",
 	  LH(MAN, .forced = true, FAST_IS(3), .fast_forced = 3),
 	  W_SET | BIT_OF(2), true, 1 << 2 },
@@ -46,6 +51,8 @@ static inline const char *lh_answer_run(const struct lh_answer *c)
 	int k;
 
 	lh_build(&c->lh, &lh, node);
+	if (tally_lh_taken(&lh, c->state) == c->nobody)
+		return "taken";
 	if (tally_lh_breaking(&lh) != c->breaking)
 		return "breaking";
 	for (k = 1; k <= LH_NODES; k++) {
