@@ -127,7 +127,8 @@ struct tally_session *tally_lock_session(struct tally_lock_client *c);
 /* With c->lock: the request ends without the lock. */
 void tally_lock_req_end(struct tally_lock_req *req, int status);
 /* Do what has been noted. Any context; the caller keeps the handle. */
-void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags);
+void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
+	__releases(&c->lock);
 /* The same without c->lock. */
 void tally_lock_run(struct tally_lock_client *c);
 /* Note TALLY_LOCK_* and see it taken. Process context. */
