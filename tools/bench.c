@@ -18,6 +18,7 @@
 #include "tally.h"
 
 #define BENCH_DIR	"/sys/kernel/debug/tally_bench/"
+#define BENCH_MODULE	"/sys/module/tally_bench"
 #define BENCH_ROWS	2048
 #define BENCH_KEYS	32
 /* A ratio of an A/A row that is further from 1 makes all of them void. */
@@ -172,6 +173,9 @@ static void take_details(const char *name, const struct pairs *p)
 	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		value = number(p, times[i][0]) / 1000;
 		base = number(p, times[i][1]) / 1000;
+		/* Of several callers there is the rate only. */
+		if (!(base > 0))
+			continue;
 		add_row(name, times[i][2], "us", value, base, per(value, base));
 	}
 	value = number(p, "rate");
@@ -270,6 +274,7 @@ static int count_wire(const char *name, unsigned int nodes, double rival)
 	struct wire before, after;
 	char command[96];
 	struct pairs p;
+	double times;
 	int err;
 
 	snprintf(command, sizeof(command), "count %s 0", name);
@@ -286,7 +291,12 @@ static int count_wire(const char *name, unsigned int nodes, double rival)
 	if (err)
 		return err == ENXIO ? DONE : FAILED;
 	wire_subtract(&after, &before);
-	take_wire(name, &after, home, number(&p, rival ? "handed" : "calls"), rival);
+	times = number(&p, rival ? "handed" : "calls");
+	if (times > 0)
+		take_wire(name, &after, home, times, rival);
+	else
+		say("%s: what goes by the wire is not shown: the lock never went to another node",
+		    name);
 	return DONE;
 }
 
@@ -309,7 +319,7 @@ static int measure(const char *name, unsigned int nodes, bool counted)
 	fflush(stderr);
 	err = run_figure(name);
 	if (err == ENXIO) {
-		fprintf(stderr, "not measured: no such object was named\n");
+		fprintf(stderr, "not measured: its object was not named, or there are too few nodes\n");
 		return DONE;
 	}
 	if (err || read_pairs(&p))
@@ -419,7 +429,7 @@ static int load(void)
 	const char *const values[] = { bench.nodes, bench.counter, bench.cpu,
 				       bench.lock, bench.cached, bench.cpu_lock,
 				       bench.region, bench.dev, bench.far };
-	char words[9][160], *argv[12];
+	char words[9][1200], *argv[12];
 	int argc = 0, i;
 
 	argv[argc++] = "modprobe";
@@ -427,8 +437,11 @@ static int load(void)
 	for (i = 0; i < 9; i++) {
 		if (!values[i])
 			continue;
-		snprintf(words[i], sizeof(words[i]), "%s=%s", keys[i],
-			 values[i]);
+		if (snprintf(words[i], sizeof(words[i]), "%s=%s", keys[i],
+			     values[i]) >= (int)sizeof(words[i])) {
+			say("bench: %s is too long", keys[i]);
+			return FAILED;
+		}
 		argv[argc++] = words[i];
 	}
 	argv[argc] = NULL;
@@ -483,7 +496,7 @@ int bench_run(int argc, char **argv)
 	aa_ratio = 1;
 	if (args_parse(argc, argv, args))
 		return USAGE;
-	loaded = !access(BENCH_DIR, F_OK);
+	loaded = !access(BENCH_MODULE, F_OK);
 	if (!loaded && load())
 		return FAILED;
 	status = run_and_show();

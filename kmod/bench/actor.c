@@ -184,6 +184,8 @@ int actor_run(struct actor *a, actor_call call, u32 calls,
 
 	for (i = 0; i < calls; i++) {
 		err = call(a);
+		if (!err && fatal_signal_pending(current))
+			err = -EINTR;
 		if (err)
 			return err;
 		now = ktime_get_ns();
@@ -192,5 +194,5 @@ int actor_run(struct actor *a, actor_call call, u32 calls,
 		before = now;
 	}
 	cond_resched();
-	return fatal_signal_pending(current) ? -EINTR : 0;
+	return 0;
 }

@@ -19,9 +19,12 @@
 static unsigned int rounds = ROUNDS_MIN;
 module_param(rounds, uint, 0644);
 MODULE_PARM_DESC(rounds, "rounds, each with baseline and subject (9 to 99)");
+#define CALLS_MIN	8U
+#define CALLS_MAX	1000000U
+
 static unsigned int calls = 8000;
 module_param(calls, uint, 0644);
-MODULE_PARM_DESC(calls, "calls of each side in a round");
+MODULE_PARM_DESC(calls, "calls of each side in a round, 8 to 1000000");
 
 static DEFINE_MUTEX(control_lock);	/* the stage, the result, runs */
 static struct stage control_stage;	/* under control_lock */
@@ -164,7 +167,7 @@ static int control_measure(const struct figure *figure, struct actor *actors)
 
 	WRITE_ONCE(control_figure, figure->name);
 	err = rounds_run(&control_stage, figure, actors,
-			 clamp(rounds, ROUNDS_MIN, ROUNDS_MAX), max(calls, 8U),
+			 clamp(rounds, ROUNDS_MIN, ROUNDS_MAX), clamp(calls, CALLS_MIN, CALLS_MAX),
 			 control_progress, &result);
 	WRITE_ONCE(control_figure, NULL);
 	if (!err)
@@ -201,6 +204,15 @@ static bool control_is_window(const struct figure *figure)
 	return figure->kind == FIGURE_TAIL || figure->kind == FIGURE_FAIRNESS;
 }
 
+/* What broke is of no use any more: the next figure finds and makes it anew. */
+static void control_start_over(void)
+{
+	struct ib_device *ibdev = control_stage.ibdev;
+
+	stage_clear(&control_stage);
+	control_stage.ibdev = ibdev;
+}
+
 static int control_run(const char *name, bool count, unsigned int times)
 {
 	const struct figure *figure = figure_find(name);
@@ -224,6 +236,9 @@ static int control_run(const char *name, bool count, unsigned int times)
 	else
 		err = control_measure(figure, actors);
 out:
+	/* -ENXIO: its object was not named. */
+	if (err && err != -ENXIO)
+		control_start_over();
 	kfree(actors);
 	return err;
 }
@@ -232,7 +247,7 @@ static ssize_t run_write(struct file *file, const char __user *data,
 			 size_t len, loff_t *pos)
 {
 	char text[64], name[64];
-	unsigned int times = 0;
+	u64 times = 0;
 	bool count;
 	int err;
 
@@ -241,7 +256,9 @@ static ssize_t run_write(struct file *file, const char __user *data,
 	if (copy_from_user(text, data, len))
 		return -EFAULT;
 	text[len] = '\0';
-	count = sscanf(text, "count %63s %u", name, &times) == 2;
+	count = sscanf(text, "count %63s %llu", name, &times) == 2;
+	if (times > CALLS_MAX)
+		return -EINVAL;
 	if (!count)
 		strscpy(name, strim(text), sizeof(name));
 	if (mutex_lock_killable(&control_lock))
@@ -259,7 +276,8 @@ static const struct file_operations run_fops = {
 
 static int result_show(struct seq_file *m, void *data)
 {
-	mutex_lock(&control_lock);
+	if (mutex_lock_killable(&control_lock))
+		return -EINTR;
 	seq_puts(m, control_result);
 	mutex_unlock(&control_lock);
 	return 0;

@@ -76,7 +76,8 @@ static int stage_node(const struct stage_paths *paths, u32 index, char *name)
 	if (!at)
 		return -ENXIO;
 	end = strchrnul(at, ',');
-	if (end - at >= STAGE_NAME)
+	/* Without a list it is the only node there is; "a,,b" is no list. */
+	if (end - at >= STAGE_NAME || (end == at && *paths->nodes))
 		return -EINVAL;
 	memcpy(name, at, end - at);
 	name[end - at] = '\0';

@@ -150,7 +150,10 @@ int team_run(struct actor *actors, u32 n, actor_call call, u32 calls,
 	atomic_set(&team->inside, n);
 	team_start(team, actors, n);
 	complete_all(&team->gate);
-	wait_for_completion(&team->ended);
+	if (wait_for_completion_killable(&team->ended)) {
+		WRITE_ONCE(team->err, -EINTR);
+		wait_for_completion(&team->ended);
+	}
 	*result = (struct team_result) {
 		.ns = max(team->end - team->begin, 1ULL),
 		.calls = (u64)calls * n,
