@@ -7,6 +7,7 @@
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 #include "far.h"
 
@@ -41,6 +42,7 @@ struct far_reply {
  * @bulk: with memory for transfers
  * @err: why it was not made
  * @done: it was made, or not
+ * @dead: a target that nobody is connected to any more
  */
 struct far {
 	struct list_head list;
@@ -49,6 +51,7 @@ struct far {
 	bool bulk;
 	int err;
 	struct completion done;
+	bool dead;
 };
 
 static DEFINE_MUTEX(far_lock);		/* all of this */
@@ -140,14 +143,17 @@ static int far_event(struct far *far, const struct rdma_cm_event *event)
 	}
 }
 
-/* What is told when it stands already does not matter. */
+/* When it stands, it matters only that the target is gone: our RECVs end then. */
 static int far_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct far *far = id->context;
 	int err;
 
-	if (completion_done(&far->done))
+	if (completion_done(&far->done)) {
+		if (event->event == RDMA_CM_EVENT_DISCONNECTED)
+			rdma_disconnect(id);
 		return 0;
+	}
 	err = far_event(far, event);
 	if (err) {
 		far->err = err;
@@ -162,8 +168,10 @@ static int far_wait(struct far *far)
 
 	left = wait_for_completion_killable_timeout(&far->done,
 						    msecs_to_jiffies(FAR_TIMEOUT_MS));
-	/* For far_handler(): this stays done. */
+	/* For far_handler(), which is not in the middle of it: this stays done. */
+	rdma_lock_handler(far->id);
 	complete_all(&far->done);
+	rdma_unlock_handler(far->id);
 	if (left < 0)
 		return left;
 	return left ? far->err : -ETIMEDOUT;
@@ -286,13 +294,50 @@ static int far_serve(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 	return err;
 }
 
+static void far_destroy_targets(struct list_head *targets)
+{
+	struct far *far, *next;
+
+	list_for_each_entry_safe(far, next, targets, list)
+		raw_destroy(far->raw);
+}
+
+/* Keys of a target live no longer than its connection. */
+static void far_reap(struct work_struct *work)
+{
+	struct far *far, *next;
+	LIST_HEAD(gone);
+
+	mutex_lock(&far_lock);
+	list_for_each_entry_safe(far, next, &far_targets, list) {
+		if (!READ_ONCE(far->dead))
+			continue;
+		list_move(&far->list, &gone);
+		far_count--;
+	}
+	mutex_unlock(&far_lock);
+	far_destroy_targets(&gone);
+}
+
+static DECLARE_WORK(far_reaper, far_reap);
+
+/* The id of a target comes here, too, and cannot be destroyed here. */
+static int far_target_event(struct far *far, const struct rdma_cm_event *event)
+{
+	if (!far || event->event == RDMA_CM_EVENT_ESTABLISHED)
+		return 0;
+	WRITE_ONCE(far->dead, true);
+	schedule_work(&far_reaper);
+	return 0;
+}
+
 static int far_listen_handler(struct rdma_cm_id *id,
 			      struct rdma_cm_event *event)
 {
 	int err;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		return 0;
+		return far_target_event(id->context, event);
 	mutex_lock(&far_lock);
 	err = far_serve(id, &event->param.conn);
 	mutex_unlock(&far_lock);
@@ -341,7 +386,6 @@ void far_add_device(struct ib_device *ibdev)
 
 void far_remove_device(struct ib_device *ibdev)
 {
-	struct far *far, *next;
 	LIST_HEAD(gone);
 
 	mutex_lock(&far_lock);
@@ -351,7 +395,7 @@ void far_remove_device(struct ib_device *ibdev)
 		list_splice_init(&far_targets, &gone);
 	}
 	mutex_unlock(&far_lock);
-	/* Their handlers take no lock. */
-	list_for_each_entry_safe(far, next, &gone, list)
-		raw_destroy(far->raw);
+	/* Their handlers take no lock. After them nobody wakes the reaper. */
+	far_destroy_targets(&gone);
+	flush_work(&far_reaper);
 }

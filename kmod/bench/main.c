@@ -51,7 +51,7 @@ module_param(far, charp, 0444);
 MODULE_PARM_DESC(far, "ADDRESS:PORT where the baseline's target listens (default: the same device)");
 static ushort listen;
 module_param(listen, ushort, 0444);
-MODULE_PARM_DESC(listen, "port to be another machine's target at (default: none)");
+MODULE_PARM_DESC(listen, "port to be a target at for any machine that asks, without a key (default: none)");
 
 static struct stage_paths bench_paths;
 

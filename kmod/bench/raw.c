@@ -6,6 +6,8 @@
 #include "far.h"
 
 #define RAW_CQES	(4 * (RAW_DEPTH + 1))
+/* Longer than an emulated machine needs for what is posted at once. */
+#define RAW_FAR_TIMEOUT	(30 * HZ)
 
 static const char * const wait_names[RAW_WAITS] = {
 	[RAW_SPIN]	= "spin",
@@ -38,12 +40,22 @@ static void raw_quiet_completed(struct ib_cq *cq, struct ib_wc *wc)
 		raw_finish(cq->cq_context, wc->status);
 }
 
-static void raw_spin(struct raw *raw)
+/* Another machine may be gone without a word. Our own device answers always. */
+static int raw_spin(struct raw *raw)
 {
+	unsigned long end = jiffies + RAW_FAR_TIMEOUT;
+
 	while (!READ_ONCE(raw->finished)) {
 		ib_process_cq_direct(raw->cq, 16);
 		cond_resched();
+		if (!raw->far)
+			continue;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
 	}
+	return 0;
 }
 
 static void raw_event(struct ib_cq *cq, void *context)
@@ -51,25 +63,49 @@ static void raw_event(struct ib_cq *cq, void *context)
 	complete(&((struct raw *)context)->done);
 }
 
-static void raw_direct(struct raw *raw)
+static int raw_sleep(struct raw *raw)
 {
-	while (!READ_ONCE(raw->finished)) {
+	long left;
+
+	if (!raw->far) {
 		wait_for_completion(&raw->done);
+		return 0;
+	}
+	left = wait_for_completion_killable_timeout(&raw->done,
+						    RAW_FAR_TIMEOUT);
+	if (left > 0)
+		return 0;
+	return left ? -EINTR : -ETIMEDOUT;
+}
+
+static int raw_direct(struct raw *raw)
+{
+	int err;
+
+	while (!READ_ONCE(raw->finished)) {
+		err = raw_sleep(raw);
+		if (err)
+			return err;
 		do {
 			ib_process_cq_direct(raw->cq, 16);
 		} while (ib_req_notify_cq(raw->cq, IB_CQ_NEXT_COMP |
 					  IB_CQ_REPORT_MISSED_EVENTS) > 0);
 	}
+	return 0;
 }
 
 int raw_wait(struct raw *raw)
 {
+	int err;
+
 	if (raw->wait == RAW_EVENT)
-		wait_for_completion(&raw->done);
+		err = raw_sleep(raw);
 	else if (raw->wait == RAW_DIRECT)
-		raw_direct(raw);
+		err = raw_direct(raw);
 	else
-		raw_spin(raw);
+		err = raw_spin(raw);
+	if (err)
+		return err;
 	return raw->status == IB_WC_SUCCESS ? 0 : -EIO;
 }
 
