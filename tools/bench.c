@@ -319,7 +319,7 @@ static int measure(const char *name, unsigned int nodes, bool counted)
 	fflush(stderr);
 	err = run_figure(name);
 	if (err == ENXIO) {
-		fprintf(stderr, "not measured: its object was not named, or there are too few nodes\n");
+		fprintf(stderr, "not measured: no such object was named, or too few nodes\n");
 		return DONE;
 	}
 	if (err || read_pairs(&p))
