@@ -83,7 +83,7 @@ holds() {
 shown() {
 	local field list=()
 
-	bounded 2 tally -j lock show t/w node a > "$lib_work/shown" || return
+	bounded 5 tally -j lock show t/w node a > "$lib_work/shown" || return
 	for field; do
 		list+=("$(field "$field" < "$lib_work/shown")")
 	done

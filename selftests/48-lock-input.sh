@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 # Seconds: 400
 #
 # Bad input for locks: each gets a status and a sentence that names the lock and

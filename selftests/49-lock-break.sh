@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
-# Seconds: 300
+# Lane: uml
+# Seconds: 600
 #
 # "lock break": an administrator takes a lock away from whoever has it. a is the
 # home; b and c use the words of nic locks, in mode cpu all ask the home.
