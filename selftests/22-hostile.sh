@@ -79,7 +79,7 @@ holds() {
 	attack who "$@" && begun_says hostile granted 60
 }
 
-# shown FIELD...: of the lock that it has, within 2 seconds.
+# shown FIELD...: of the lock that it has, soon.
 shown() {
 	local field list=()
 
