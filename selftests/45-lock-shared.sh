@@ -8,69 +8,14 @@
 # locks, d posts no atomics and always asks the home.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
+. "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
 plan 56
 
-of() {
-	tally -m "$mnt/$1" "${@:2}"
-}
-
-show() {
-	tally -j lock show "$1" node a | field "$2"
-}
-
-# shows LOCK FIELD VALUE
-shows() {
-	[ "$(show "$1" "$2")" = "$3" ]
-}
-
-# hold NAME NODE LOCK [shared]: until let_go; its number is in $begun.
-hold() {
-	rm -f "$lib_work/$1.go"
-	begin "$1" tally -m "$mnt/$2" lock run "$3" ${4+"$4"} -- bash -c "
-		echo held \$TALLY_TOKEN; until [ -e $lib_work/$1.go ]; do
-			sleep 0.1; done"
-}
-
-# held NAME NODE LOCK [shared]: and it has it.
-held() {
-	hold "$@"
-	begun_says "$1" held
-}
-
-let_go() {
-	: > "$lib_work/$1.go"
-}
-
-# over NAME: it has let go, and its process is gone.
-over() {
-	let_go "$1"
-	wait "$2"
-}
-
-# waits NAME NODE LOCK [shared]: until it stands in the queue at the home.
-waits() {
-	local n
-
-	n=$(show "$3" waiters)
-	hold "$@"
-	wait_until 20 shows "$3" waiters $((n + 1))
-}
-
-token() {
-	# shellcheck disable=SC2016 # for the command
-	of "$1" lock run "$2" -- sh -c 'echo $TALLY_TOKEN'
-}
-
 # words NODE: operations on words it has posted.
 words() {
 	echo $(($(stat_of "$1" post_faa) + $(stat_of "$1" post_cas)))
-}
-
-# grew NODE STAT BEFORE
-grew() {
-	[ "$(stat_of "$1" "$2")" -gt "$3" ]
 }
 
 check "nodes, d without atomics" eval 'add_node a && add_node b &&

@@ -7,18 +7,10 @@
 # home; b and c use the words of nic locks, in mode cpu all ask the home.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
+. "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
 plan 53
-
-of() {
-	tally -m "$mnt/$1" "${@:2}"
-}
-
-# shows LOCK FIELD VALUE
-shows() {
-	[ "$(tally -j lock show "$1" node a | field "$2")" = "$3" ]
-}
 
 # held NAME NODE LOCK [shared]: until it is stopped; its number is in $begun.
 held() {
@@ -32,11 +24,6 @@ waits() {
 	begin "$1" tally -m "$mnt/$2" lock run "$3" -- bash -c "
 		echo held \$TALLY_TOKEN"
 	wait_until 20 shows "$3" waiters 1
-}
-
-# token NAME: what it was given.
-token() {
-	sed -n 's/^held //p' "$lib_work/$1"
 }
 
 # stopped NAME: its command was, as the lock was lost.
@@ -70,13 +57,13 @@ for mode in nic cpu; do
 	check "$mode: its user hears that it is lost" stopped one
 	check "$mode: nobody has it then" wait_until 20 shows $lock state free
 	check "$mode: c has it next" held two c $lock
-	check "$mode: with a higher token" [ "$(token two)" -gt "$(token one)" ]
+	check "$mode: with a higher token" [ "$(token_of two)" -gt "$(token_of one)" ]
 
 	check "$mode: b waits for it" waits three b $lock
 	check "$mode: it is broken while one waits" break_it $lock
 	check "$mode: the holder hears that it is lost" stopped two
 	check "$mode: who waited has it" begun_says three held
-	check "$mode: with a higher token" [ "$(token three)" -gt "$(token two)" ]
+	check "$mode: with a higher token" [ "$(token_of three)" -gt "$(token_of two)" ]
 	check "$mode: and gives it back" wait_until 20 shows $lock state free
 
 	check "$mode: b holds it shared" held one b $lock shared
