@@ -377,7 +377,7 @@ enum tally_lc_action_kind {
  * @token: GRANTED, UPGRADED: fencing token
  * @compare: POST_CAS_FAA: value the state word must have
  * @value: POST_CAS_FAA: value it gets; POST_FAA_FAA, POST_FAA: what is added
- * @msg: SEND, HANDOVER: message
+ * @msg: SEND, HANDOVER: message; of no meaning in others
  */
 struct tally_lc_action {
 	u8 kind;

@@ -10,6 +10,7 @@
 
 #include "lockclient.h"
 
+/* The message is for who sends one to fill in; clearing it takes long. */
 static struct tally_lc_action *lc_emit(struct tally_lc_actions *out, u8 kind)
 {
 	struct tally_lc_action *a;
@@ -19,7 +20,11 @@ static struct tally_lc_action *lc_emit(struct tally_lc_actions *out, u8 kind)
 		out->n--;
 	}
 	a = &out->a[out->n++];
-	*a = (struct tally_lc_action){ .kind = kind };
+	a->kind = kind;
+	a->err = 0;
+	a->token = 0;
+	a->compare = 0;
+	a->value = 0;
 	return a;
 }
 

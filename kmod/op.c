@@ -24,24 +24,6 @@
 
 static_assert(TALLY_OP_DEPTH * TALLY_OP_SLOT <= PAGE_SIZE);
 
-/**
- * struct tally_ops_table - operations of one conn
- * @page: result words, a slot per op
- * @dma: its address for the device
- * @slots: slots in use
- * @credits: free entries of the send queue
- * @pending: not posted yet, in order
- * @posted: on the wire
- */
-struct tally_ops_table {
-	struct page *page;
-	u64 dma;
-	DECLARE_BITMAP(slots, TALLY_OP_DEPTH);
-	int credits;
-	struct list_head pending;
-	struct list_head posted;
-};
-
 /* The work requests of one op, while they are posted. */
 struct tally_op_wrs {
 	union {
@@ -51,6 +33,26 @@ struct tally_op_wrs {
 		struct ib_reg_wr reg;
 	} wr[TALLY_OP_WORDS];
 	struct ib_sge sge[TALLY_OP_WORDS];
+};
+
+/**
+ * struct tally_ops_table - operations of one conn
+ * @page: result words, a slot per op
+ * @dma: its address for the device
+ * @slots: slots in use
+ * @credits: free entries of the send queue
+ * @pending: not posted yet, in order
+ * @posted: on the wire
+ * @wrs: of what is being posted; kernels that clear the stack would do so in vain
+ */
+struct tally_ops_table {
+	struct page *page;
+	u64 dma;
+	DECLARE_BITMAP(slots, TALLY_OP_DEPTH);
+	int credits;
+	struct list_head pending;
+	struct list_head posted;
+	struct tally_op_wrs wrs;
 };
 
 static int tally_op_num_wrs(const struct tally_op *op)
@@ -275,7 +277,7 @@ static void tally_op_build(struct tally_conn *conn, struct tally_op *op,
 {
 	int last = 0;
 
-	memset(wrs, 0, sizeof(*wrs));
+	memset(wrs->wr, 0, tally_op_num_wrs(op) * sizeof(wrs->wr[0]));
 	if (op->type == TALLY_OP_REG)
 		tally_op_build_reg(op, &wrs->wr[0].reg);
 	else if (!tally_op_is_atomic(op))
@@ -307,15 +309,15 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 {
 	struct tally_ops_table *table = conn->ops_table;
 	const struct ib_send_wr *bad = NULL;
-	struct tally_op_wrs wrs;
+	struct tally_op_wrs *wrs = &table->wrs;
 	int err;
 
 	if (tally_op_is_atomic(op))
 		op->slot = find_first_zero_bit(table->slots, TALLY_OP_DEPTH);
-	tally_op_build(conn, op, &wrs);
+	tally_op_build(conn, op, wrs);
 	trace_tally_op_post(conn->qp->qp_num, op, op->type, op->addr, op->rkey);
-	err = ib_post_send(conn->qp, &wrs.wr[0].send, &bad);
-	if (err && bad == &wrs.wr[1].send) {
+	err = ib_post_send(conn->qp, &wrs->wr[0].send, &bad);
+	if (err && bad == &wrs->wr[1].send) {
 		/* Half of it is on the wire, and only the end of the QP ends it. */
 		op->status = -EREMOTEIO;
 		tally_conn_fail_locked(conn, err);

@@ -431,12 +431,18 @@ static inline bool lc_equal(const struct tally_lc *a, const struct tally_lc *b)
 	       lc_succ_equal(&a->early_succ, &b->early_succ);
 }
 
+static inline bool lc_action_has_msg(const struct tally_lc_action *a)
+{
+	return a->kind == TALLY_LCA_SEND || a->kind == TALLY_LCA_HANDOVER;
+}
+
 static inline bool lc_action_equal(const struct tally_lc_action *a,
 				   const struct tally_lc_action *b)
 {
 	return a->kind == b->kind && a->err == b->err &&
 	       a->token == b->token && a->compare == b->compare &&
-	       a->value == b->value && lmsg_equal(&a->msg, &b->msg);
+	       a->value == b->value &&
+	       (!lc_action_has_msg(a) || lmsg_equal(&a->msg, &b->msg));
 }
 
 /* Runs one case; returns what differs, or NULL. */
