@@ -25,6 +25,12 @@
 	  .subject = actor_lock_pass, .need = NEED_LOCK, \
 	  .actors = _actors, .nodes = true, .guarded = true, .slow = 4 }
 
+#define QUEUED(_name, _base, _actors) \
+	{ .name = _name, .kind = FIGURE_THROUGHPUT, .base = _base, \
+	  .subject = actor_lock_pass, .need = NEED_LOCK, \
+	  .actors = _actors, .nodes = true, .guarded = true, \
+	  .queued = true, .slow = 4 }
+
 /* Depth: how many transfers are posted before one is waited for. */
 static const struct figure figures[] = {
 	RAW("raw.faa.latency", actor_raw_faa),
@@ -92,6 +98,12 @@ static const struct figure figures[] = {
 	CONTENDED("lock.contended16.goodput", actor_spin_pass, 16),
 	CONTENDED("lock.contended8.goodput.vs_ticket", actor_ticket_pass, 8),
 	CONTENDED("lock.contended8.goodput.vs_backoff", actor_backoff_pass, 8),
+	QUEUED("lock.queued2.goodput", actor_spin_pass, 2),
+	QUEUED("lock.queued4.goodput", actor_spin_pass, 4),
+	QUEUED("lock.queued8.goodput", actor_spin_pass, 8),
+	QUEUED("lock.queued16.goodput", actor_spin_pass, 16),
+	QUEUED("lock.queued8.goodput.vs_ticket", actor_ticket_pass, 8),
+	QUEUED("lock.queued8.goodput.vs_backoff", actor_backoff_pass, 8),
 	/* Half a round trip is one message. */
 	{ .name = "lock.handoff.latency", .need = NEED_LOCK,
 	  .base = actor_raw_send, .subject = actor_lock_pass, .count = 2,
@@ -99,10 +111,10 @@ static const struct figure figures[] = {
 	  .by_event = true, .slow = 4 },
 	{ .name = "lock.contended8.p99", .kind = FIGURE_TAIL,
 	  .need = NEED_LOCK, .base = actor_lock_pass, .actors = 8,
-	  .nodes = true, .guarded = true },
+	  .nodes = true, .guarded = true, .queued = true },
 	{ .name = "lock.fairness8", .kind = FIGURE_FAIRNESS,
 	  .need = NEED_LOCK, .base = actor_lock_pass, .actors = 8,
-	  .nodes = true, .guarded = true },
+	  .nodes = true, .guarded = true, .queued = true },
 	/* Eight times one. */
 	{ .name = "lock.readers8.goodput", .kind = FIGURE_THROUGHPUT,
 	  .need = NEED_LOCK, .base = actor_lock_shared,

@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include "guard.h"
+#include "spin.h"
 
 void guard_begin(struct guard *guard)
 {
@@ -12,12 +13,19 @@ void guard_begin(struct guard *guard)
 	WRITE_ONCE(guard->close, guard->width ? open + guard->width : 0);
 }
 
+static void guard_rest(enum guard_rest rest)
+{
+	if (rest == GUARD_SLEEP)
+		usleep_range(100, 200);
+	else if (rest == GUARD_YIELD)
+		spin_rest();
+}
+
 void guard_pass(struct guard *guard, u32 who)
 {
 	u64 value = READ_ONCE(guard->value);
 
-	if (READ_ONCE(guard->yields))
-		usleep_range(100, 200);
+	guard_rest(READ_ONCE(guard->rest));
 	if (guard->who != who)
 		guard->changes++;
 	if (guard_is_open(guard)) {

@@ -9,6 +9,13 @@
 /* The highest one that can pass. */
 #define GUARD_MAX	16
 
+/* In the middle of a pass. */
+enum guard_rest {
+	GUARD_NONE,
+	GUARD_YIELD,	/* all others run until they wait */
+	GUARD_SLEEP,	/* the same, and for longer than a try takes */
+};
+
 /**
  * struct guard - a plain variable, and who passed
  * @value: one more for each pass; comes out too small if two pass at once
@@ -22,7 +29,7 @@
  * @close: and ends then
  * @grants: passes in the window, by who
  * @changes: passes by somebody else than the one before
- * @yields: rest in the middle of a pass, so that all others try to get in
+ * @rest: so that all others try to get in
  */
 struct guard {
 	u64 value;
@@ -36,7 +43,7 @@ struct guard {
 	u64 close;
 	u64 grants[GUARD_MAX + 1];
 	u64 changes;
-	bool yields;
+	enum guard_rest rest;
 };
 
 static inline bool guard_is_open(const struct guard *guard)

@@ -7,9 +7,14 @@
 #include "rounds.h"
 #include "sample.h"
 
-/* Each round goes so often from one side to the other; with long calls more. */
+/* Each round goes at least so often from one side to the other. */
 #define TURNS		4
-#define TURNS_LONG	20
+/*
+ * Picoseconds of a turn, of one actor. The machine below may be twice as slow for
+ * a tenth of a second, and both sides have to see the same of it; but after each
+ * change the caches are cold.
+ */
+#define TURN_TIME	(25ULL * NSEC_PER_MSEC * 1000)
 /* So many short calls are one sample: a clock may be coarse. */
 #define BATCH		16
 /* Overlong lists of samples are cut. */
@@ -157,13 +162,14 @@ static int contest_team(struct contest *c, struct side *side, u32 calls)
 static int contest_check(struct contest *c)
 {
 	struct guard *guard = c->actors->guard;
+	enum guard_rest rest = guard->rest;
 	int err = 0, i;
 
-	guard->yields = true;
+	guard->rest = GUARD_SLEEP;
 	for (i = 0; !err && i < 2; i++)
 		if (c->side[i].guarded)
 			err = contest_team(c, &c->side[i], CHECK_CALLS);
-	guard->yields = false;
+	guard->rest = rest;
 	return err;
 }
 
@@ -278,6 +284,19 @@ static int contest_choose(struct contest *c, struct stage *stage,
 	return stage_wait(stage, result->wait, c->actors, c->n);
 }
 
+/* As many calls as before, in turns that are no longer than they should be. */
+static void contest_cut(struct contest *c, u64 ps)
+{
+	u32 whole = c->calls * c->turns, calls;
+
+	if (c->n > 1 || !ps)
+		return;
+	calls = min_t(u64, c->calls, div64_u64(TURN_TIME,
+					       ps * c->side[0].per));
+	c->calls = min(c->calls, roundup(max(calls, 1U), c->batch));
+	c->turns = whole / c->calls;
+}
+
 static void side_tell(struct side *side, struct rounds_side *result)
 {
 	samples_sort(side->value);
@@ -338,7 +357,7 @@ int rounds_run(struct stage *stage, const struct figure *figure,
 	c->actors = actors;
 	c->n = stage_actors(figure);
 	c->batch = figure->slow ? 1 : BATCH;
-	c->turns = figure->slow > 4 ? TURNS_LONG : TURNS;
+	c->turns = TURNS;
 	c->calls = max(calls / c->turns / (figure->slow ?: 1), 1U);
 	c->calls = c->n > 1 ? max(c->calls / 4, 1U) :
 			      roundup(c->calls, c->batch);
@@ -348,6 +367,8 @@ int rounds_run(struct stage *stage, const struct figure *figure,
 		err = contest_check(c);
 	if (!err)
 		err = contest_choose(c, stage, result);
+	if (!err)
+		contest_cut(c, result->waits[result->wait]);
 	for (round = 0; !err && round < rounds; round++) {
 		progress(round + 1);
 		err = contest_round(c);

@@ -237,7 +237,9 @@ int stage_set(struct stage *stage, const struct stage_paths *paths,
 		err = stage_wait(stage, RAW_EVENT, actors, n);
 	if (err)
 		return err;
-	stage->guard = (struct guard){ };
+	stage->guard = (struct guard){
+		.rest = figure->queued ? GUARD_YIELD : GUARD_NONE,
+	};
 	for (i = 0; i < n; i++) {
 		actors[i].who = i + 1;
 		actors[i].seed = i + 1;

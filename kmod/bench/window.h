@@ -6,7 +6,8 @@
 #include "figure.h"
 
 /**
- * struct window_result - what was seen
+ * struct window_result - what was seen in several: times are those of the one with
+ *	the middle p99 / p50, the last three those of the worst
  * @p50: nanoseconds from one release of an actor to its next one
  * @p99: the same
  * @p999: the same
