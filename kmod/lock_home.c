@@ -213,7 +213,7 @@ static void home_read_word(struct tally_lock_home *h, struct tally_lh_event *ev)
 void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 {
 	struct tally_lh_node *cur = h->lh.cur;
-	struct tally_lh_actions out;
+	struct tally_lh_actions *out = &h->out;
 	u32 i;
 
 	lockdep_assert_held(&h->lock);
@@ -221,12 +221,12 @@ void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 		return;
 	do {
 		home_read_word(h, ev);
-		tally_lh_step(&h->lh, ev, &out);
-		WARN_ON_ONCE(out.bug);
-		for (i = 0; i < out.n; i++)
-			home_act(h, &out.a[i]);
+		tally_lh_step(&h->lh, ev, out);
+		WARN_ON_ONCE(out->bug);
+		for (i = 0; i < out->n; i++)
+			home_act(h, &out->a[i]);
 		ev->kind = TALLY_LHE_MORE;
-	} while (out.more);
+	} while (out->more);
 	if (cur != h->lh.cur)
 		h->changed_at = ktime_get_boottime_ns();
 	if (h->breaking && !tally_lh_breaking(&h->lh))

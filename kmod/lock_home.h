@@ -51,6 +51,7 @@ struct home_op {
  * @object: its object, which owns this struct
  * @lock: protects everything but @local
  * @lh: the state table
+ * @out: of the step being made; kernels that clear the stack would do so in vain
  * @nodes: slot -> struct home_node
  * @dead: the lock was deleted
  * @main: sets and clears W
@@ -73,6 +74,7 @@ struct tally_lock_home {
 	struct tally_object *object;
 	struct mutex lock;	/* all but @local */
 	struct tally_lh lh;
+	struct tally_lh_actions out;
 	struct xarray nodes;
 	bool dead;
 	struct home_op main;
