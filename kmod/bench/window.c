@@ -2,6 +2,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
 #include "guard.h"
@@ -14,10 +15,13 @@
  * lock.
  */
 #define WINDOW_WARM	50
-/* Grants in it, of each in the mean. */
-#define WINDOW_CALLS	2600
-/* The machine below may be slow during one of them. */
-#define WINDOWS		5
+/*
+ * Grants in it, of each in the mean: shares need many, times need windows that are
+ * shorter than what slows the machine below.
+ */
+#define WINDOW_SHARES	2600
+#define WINDOW_TIMES	260
+#define WINDOWS		25
 
 /* Each actor's samples behind each other. */
 static void window_times(struct actor *actors, u32 n, struct samples *all,
@@ -53,17 +57,22 @@ static void window_shares(const struct actor *actors, u32 n,
 	result->jain = div64_u64(sum * sum * 1000, squares * n / 1000);
 }
 
+static u32 window_calls(const struct figure *figure)
+{
+	return figure->kind == FIGURE_TAIL ? WINDOW_TIMES : WINDOW_SHARES;
+}
+
 static int window_measure(const struct figure *figure, struct actor *actors,
 			  u32 n, struct window_result *result)
 {
-	u32 calls = WINDOW_CALLS + 2 * WINDOW_WARM;
+	u32 width = window_calls(figure), calls = width + 2 * WINDOW_WARM;
 	struct guard *guard = actors->guard;
 	u64 before = guard->value;
 	struct team_result team;
 	int err;
 
 	guard->warm = WINDOW_WARM * n;
-	guard->width = WINDOW_CALLS * n;
+	guard->width = width * n;
 	err = team_run(actors, n, figure->base, calls, &team);
 	guard->width = 0;
 	if (err)
@@ -117,13 +126,15 @@ static void window_tell(struct window_result *results,
 int window_run(const struct figure *figure, struct actor *actors, u32 n,
 	       struct window_result *result)
 {
-	struct samples *all = samples_create(WINDOW_CALLS * n);
-	struct window_result results[WINDOWS];
-	int err = all ? 0 : -ENOMEM;
-	u32 i;
+	u32 most = window_calls(figure) * n, i;
+	struct samples *all = samples_create(most);
+	struct window_result *results;
+	int err;
 
+	results = kcalloc(WINDOWS, sizeof(*results), GFP_KERNEL);
+	err = all && results ? 0 : -ENOMEM;
 	for (i = 0; i < n; i++) {
-		actors[i].samples = samples_create(WINDOW_CALLS * n);
+		actors[i].samples = samples_create(most);
 		if (!actors[i].samples)
 			err = -ENOMEM;
 	}
@@ -134,5 +145,6 @@ int window_run(const struct figure *figure, struct actor *actors, u32 n,
 	for (i = 0; i < n; i++)
 		samples_destroy(actors[i].samples);
 	samples_destroy(all);
+	kfree(results);
 	return err;
 }
