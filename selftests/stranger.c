@@ -19,6 +19,8 @@
  *				prove (wrong proof), noauth, twice (the first
  *				handshake's messages are sent again on a second
  *				connection)
+ *	targets N		so many connections to the benchmark's target,
+ *				and what happens with the first one
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -26,6 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "visitor.h"
+
+/* FAR_MAGIC of kmod/bench/far.c */
+#define BENCH_MAGIC	0x74626e63
 
 static int case_request(const char *field)
 {
@@ -130,6 +135,26 @@ static int case_hello(const char *from, const char *to, const char *how)
 	return 0;
 }
 
+static int case_targets(int n)
+{
+	uint32_t request[2] = { htobe32(BENCH_MAGIC) };
+	struct conn *c, *first = NULL;
+	struct rdma_cm_event *event;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		c = resolve();
+		if (!connect_with(c, request, sizeof(request)))
+			break;
+		if (!first)
+			first = c;
+	}
+	event = first ? next_event(first, WAIT_MS) : NULL;
+	printf("%d accepted, the first: %s\n", i,
+	       event ? rdma_event_str(event->event) : "stands");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 3 ? argv[3] : "";
@@ -146,6 +171,8 @@ int main(int argc, char **argv)
 		return case_lane(argv[4]);
 	if (!strcmp(what, "raw"))
 		return case_raw(argv[4]);
+	if (!strcmp(what, "targets"))
+		return case_targets(atoi(argv[4]));
 	if (!strcmp(what, "hello") && argc > 5) {
 		key = NULL;
 		if (argc > 6 && *argv[6])

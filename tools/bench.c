@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "args.h"
 #include "bench.h"
@@ -18,7 +17,6 @@
 #include "tally.h"
 
 #define BENCH_DIR	"/sys/kernel/debug/tally_bench/"
-#define BENCH_MODULE	"/sys/module/tally_bench"
 #define BENCH_ROWS	2048
 #define BENCH_KEYS	32
 /* A ratio of an A/A row that is further from 1 makes all of them void. */
@@ -53,12 +51,12 @@ struct pairs {
 
 static struct row rows[BENCH_ROWS];
 static int row_count;
+static int run_fd = -1;
 static double aa_ratio = 1, spread;
 
 static struct {
-	const char *nodes, *counter, *cpu, *lock, *cached, *cpu_lock, *region;
-	const char *dev, *far, *home;
-	const char *figure, *lane;
+	struct bench_names names;
+	const char *home, *figure, *lane;
 	uint32_t rounds, calls;
 } bench;
 
@@ -108,7 +106,7 @@ static int set_parameter(const char *name, uint32_t value)
 	return err ? FAILED : DONE;
 }
 
-static int read_pairs(struct pairs *pairs)
+static void read_pairs(struct pairs *pairs)
 {
 	static const char blanks[] = "\n ";
 	FILE *file = fopen(BENCH_DIR "result", "re");
@@ -116,7 +114,7 @@ static int read_pairs(struct pairs *pairs)
 
 	pairs->count = 0;
 	if (!file)
-		return errno;
+		return;
 	word = fgets(pairs->text, sizeof(pairs->text), file);
 	fclose(file);
 	for (; word && pairs->count < BENCH_KEYS; pairs->count++) {
@@ -127,7 +125,6 @@ static int read_pairs(struct pairs *pairs)
 		word = strtok_r(NULL, blanks, &at);
 		pairs->value[pairs->count] = word ? word : "";
 	}
-	return 0;
 }
 
 static const char *pair(const struct pairs *pairs, const char *key)
@@ -218,9 +215,22 @@ static void take_result(const struct pairs *p)
 		spread = fmax(fabs(number(p, "ratio") - 1), (high - low) / 2);
 }
 
+/* While it is open, nobody else can run anything. */
+static int open_run(void)
+{
+	run_fd = open(BENCH_DIR "run", O_WRONLY | O_CLOEXEC);
+	if (run_fd >= 0)
+		return DONE;
+	if (errno == EBUSY)
+		say("somebody else is measuring with tally_bench: try again when he has ended");
+	else
+		say(BENCH_DIR "run: %s", strerror(errno));
+	return FAILED;
+}
+
 static int run_figure(const char *command)
 {
-	int err = write_file(BENCH_DIR "run", command);
+	int err = write(run_fd, command, strlen(command)) < 0 ? errno : 0;
 
 	if (err == EBADE)
 		say("%s: the lock let two in at once, or its token did not grow",
@@ -228,6 +238,15 @@ static int run_figure(const char *command)
 	else if (err && err != ENXIO)
 		say("%s: %s", command, strerror(err));
 	return err;
+}
+
+static int read_result(const char *name, struct pairs *pairs)
+{
+	read_pairs(pairs);
+	if (!strcmp(pair(pairs, "name"), name))
+		return DONE;
+	say("%s: the module has no result of it", name);
+	return FAILED;
 }
 
 /* What @calls calls cost, or, with @rival, each change of a lock's holder. */
@@ -279,14 +298,14 @@ static int count_wire(const char *name, unsigned int nodes, double rival)
 
 	snprintf(command, sizeof(command), "count %s 0", name);
 	err = run_figure(command);
-	if (!err && wire_read(bench.nodes, nodes, home, &before))
+	if (!err && wire_read(bench.names.nodes, nodes, home, &before))
 		return FAILED;
 	snprintf(command, sizeof(command), "count %s %u", name,
 		 BENCH_COUNT);
 	if (!err)
 		err = run_figure(command);
-	if (!err && (wire_read(bench.nodes, nodes, home, &after) ||
-		     read_pairs(&p)))
+	if (!err && (wire_read(bench.names.nodes, nodes, home, &after) ||
+		     read_result(name, &p)))
 		return FAILED;
 	if (err)
 		return err == ENXIO ? DONE : FAILED;
@@ -322,7 +341,7 @@ static int measure(const char *name, unsigned int nodes, bool counted)
 		fprintf(stderr, "not measured: no such object was named, or too few nodes\n");
 		return DONE;
 	}
-	if (err || read_pairs(&p))
+	if (err || read_result(name, &p))
 		return FAILED;
 	take_result(&p);
 	fprintf(stderr, "%12s %-6s ratio %s, baseline: %s of spin %s direct %s event %s\n",
@@ -405,62 +424,18 @@ static int judge(void)
 	return FAILED;
 }
 
-/* Return: 0, or an exit status. */
-static int run_program(char *const argv[])
-{
-	int status;
-	pid_t pid;
-
-	pid = fork();
-	if (!pid) {
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return FAILED;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
-}
-
-static int load(void)
-{
-	static const char *const keys[] = { "nodes", "counter", "cpu", "lock",
-				     "cached", "cpu_lock", "region", "dev",
-				     "far" };
-	const char *const values[] = { bench.nodes, bench.counter, bench.cpu,
-				       bench.lock, bench.cached, bench.cpu_lock,
-				       bench.region, bench.dev, bench.far };
-	char words[9][1200], *argv[12];
-	int argc = 0, i;
-
-	argv[argc++] = "modprobe";
-	argv[argc++] = "tally_bench";
-	for (i = 0; i < 9; i++) {
-		if (!values[i])
-			continue;
-		if (snprintf(words[i], sizeof(words[i]), "%s=%s", keys[i],
-			     values[i]) >= (int)sizeof(words[i])) {
-			say("bench: %s is too long", keys[i]);
-			return FAILED;
-		}
-		argv[argc++] = words[i];
-	}
-	argv[argc] = NULL;
-	if (!run_program(argv))
-		return DONE;
-	say("modprobe tally_bench failed");
-	return FAILED;
-}
-
 static int run_and_show(void)
 {
-	int status;
+	int status = open_run();
 
+	if (status)
+		return status;
 	status = set_parameter("rounds", bench.rounds);
 	if (!status)
 		status = set_parameter("calls", bench.calls);
-	if (status)
-		return status;
-	status = measure_all();
+	if (!status)
+		status = measure_all();
+	close(run_fd);
 	if (opt.json)
 		show_json();
 	else
@@ -468,39 +443,43 @@ static int run_and_show(void)
 	return judge() ? FAILED : status;
 }
 
+/* "-n NODE" is a list of one. */
+static int choose_nodes(void)
+{
+	if (opt.node && bench.names.nodes) {
+		say("bench: leave out either -n or \"nodes\": both say which nodes to use");
+		return USAGE;
+	}
+	if (opt.node)
+		bench.names.nodes = opt.node;
+	return DONE;
+}
+
 int bench_run(int argc, char **argv)
 {
-	char *const unload[] = { "rmmod", "tally_bench", NULL };
+	struct bench_names *names = &bench.names;
 	struct arg args[] = {
-		{ .key = "nodes", .parse = arg_word, .to = &bench.nodes },
-		{ .key = "counter", .parse = arg_word, .to = &bench.counter },
-		{ .key = "cpu", .parse = arg_word, .to = &bench.cpu },
-		{ .key = "lock", .parse = arg_word, .to = &bench.lock },
-		{ .key = "cached", .parse = arg_word, .to = &bench.cached },
-		{ .key = "cpu_lock", .parse = arg_word, .to = &bench.cpu_lock },
+		{ .key = "nodes", .parse = arg_word, .to = &names->nodes },
+		{ .key = "counter", .parse = arg_word, .to = &names->counter },
+		{ .key = "cpu", .parse = arg_word, .to = &names->cpu },
+		{ .key = "lock", .parse = arg_word, .to = &names->lock },
+		{ .key = "cached", .parse = arg_word, .to = &names->cached },
+		{ .key = "cpu_lock", .parse = arg_word, .to = &names->cpu_lock },
 		{ .key = "home", .parse = arg_word, .to = &bench.home },
-		{ .key = "region", .parse = arg_word, .to = &bench.region },
-		{ .key = "dev", .parse = arg_word, .to = &bench.dev },
-		{ .key = "far", .parse = arg_word, .to = &bench.far },
+		{ .key = "region", .parse = arg_word, .to = &names->region },
+		{ .key = "dev", .parse = arg_word, .to = &names->dev },
+		{ .key = "far", .parse = arg_word, .to = &names->far },
 		{ .key = "figure", .parse = arg_word, .to = &bench.figure },
 		{ .key = "rounds", .parse = arg_u32, .to = &bench.rounds },
 		{ .key = "calls", .parse = arg_u32, .to = &bench.calls },
 		{ .key = "lane", .parse = arg_word, .to = &bench.lane },
 		{ .key = NULL },
 	};
-	bool loaded;
-	int status;
 
 	memset(&bench, 0, sizeof(bench));
 	row_count = 0;
 	aa_ratio = 1;
-	if (args_parse(argc, argv, args))
+	if (args_parse(argc, argv, args) || choose_nodes())
 		return USAGE;
-	loaded = !access(BENCH_MODULE, F_OK);
-	if (!loaded && load())
-		return FAILED;
-	status = run_and_show();
-	if (!loaded && run_program(unload))
-		say("tally_bench cannot be unloaded");
-	return status;
+	return bench_with_module(names, run_and_show);
 }

@@ -1,12 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What goes over the wire, as tally and as the device count it. */
+/* What "tally bench" needs: the module that measures, and the wire's counters. */
 #ifndef TALLY_TOOL_BENCH_H
 #define TALLY_TOOL_BENCH_H
 
 #include <stdint.h>
 
 /**
- * struct wire - counters
+ * struct bench_names - what the module is to use; NULL: nothing, or any
+ * @nodes: names of nodes, separated by commas
+ * @counter: ARENA/COUNTER
+ * @cpu: the same in an arena of mode cpu
+ * @lock: ARENA/LOCK
+ * @cached: the same with caching on
+ * @cpu_lock: the same in an arena of mode cpu
+ * @region: ARENA/REGION
+ * @dev: RDMA device
+ * @far: ADDRESS:PORT of the baseline's target
+ */
+struct bench_names {
+	const char *nodes;
+	const char *counter;
+	const char *cpu;
+	const char *lock;
+	const char *cached;
+	const char *cpu_lock;
+	const char *region;
+	const char *dev;
+	const char *far;
+};
+
+/*
+ * Call @run with the module loaded, for that time if it was not, with @names,
+ * where what is missing becomes what the module has. FAILED: it has other ones.
+ * Return: enum status.
+ */
+int bench_with_module(struct bench_names *names, int (*run)(void));
+
+/**
+ * struct wire - what goes over the wire, as tally and as the device count it
  * @posts: work requests that tally posted, but registrations
  * @atomics: those of them that were atomics
  * @messages: those of them that were Sends

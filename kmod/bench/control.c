@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * run:		write "FIGURE" to measure it, "count FIGURE N" to have its subject
- *		called N times; returns when that is done
+ *		called N times; returns when that is done. Whoever has it open keeps
+ *		others from running anything, so that the result is his: -EBUSY
  * result:	of the last run, "key value" pairs
  * progress:	figure and round that is being measured
  * figures:	names, with what they need
@@ -33,6 +34,7 @@ static struct dentry *control_dir;
 static char control_result[1024];	/* under control_lock */
 static const char *control_figure;	/* what is measured */
 static u32 control_round;
+static atomic_t control_runners;	/* those that have "run" open: 0 or 1 */
 
 static void control_progress(u32 round)
 {
@@ -269,9 +271,22 @@ static ssize_t run_write(struct file *file, const char __user *data,
 	return err ? err : len;
 }
 
+static int run_open(struct inode *inode, struct file *file)
+{
+	return atomic_cmpxchg(&control_runners, 0, 1) ? -EBUSY : 0;
+}
+
+static int run_release(struct inode *inode, struct file *file)
+{
+	atomic_set_release(&control_runners, 0);
+	return 0;
+}
+
 static const struct file_operations run_fops = {
-	.owner	= THIS_MODULE,
-	.write	= run_write,
+	.owner		= THIS_MODULE,
+	.open		= run_open,
+	.release	= run_release,
+	.write		= run_write,
 };
 
 static int result_show(struct seq_file *m, void *data)

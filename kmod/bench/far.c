@@ -8,12 +8,14 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 #include "far.h"
 
 #define FAR_MAGIC	0x74626e63
-/* Longer than a machine that emulates others needs. */
-#define FAR_TIMEOUT_MS	10000
+/* To find the way; and for all of it: the CM asks again each four seconds or so. */
+#define FAR_PATH_MS	10000
+#define FAR_TIMEOUT_MS	30000
 #define FAR_RETRIES	6
 /* 4.096 us * 2^16: a busy machine is not a lost packet. */
 #define FAR_ACK_TIMEOUT	16
@@ -57,8 +59,7 @@ struct far {
 static DEFINE_MUTEX(far_lock);		/* all of this */
 static struct ib_device *far_ibdev;
 static struct rdma_cm_id *far_listener;
-static LIST_HEAD(far_targets);
-static unsigned int far_count;
+static LIST_HEAD(far_targets);		/* the newest first */
 
 static int far_make_qp(struct far *far, int side)
 {
@@ -70,7 +71,6 @@ static int far_make_qp(struct far *far, int side)
 	if (err)
 		return err;
 	far->raw->side[side].qp = far->id->qp;
-	far->raw->far = far;
 	return raw_recv_prepare(far->raw);
 }
 
@@ -96,7 +96,7 @@ static int far_resolved(struct far *far)
 	err = far_make_qp(far, 0);
 	if (!err)
 		err = rdma_set_ack_timeout(far->id, FAR_ACK_TIMEOUT);
-	return err ? err : rdma_resolve_route(far->id, FAR_TIMEOUT_MS);
+	return err ? err : rdma_resolve_route(far->id, FAR_PATH_MS);
 }
 
 static int far_ask(struct far *far)
@@ -129,6 +129,16 @@ static int far_aim(struct far *far, const struct rdma_conn_param *param)
 	return 0;
 }
 
+/*
+ * Who was switched off, and now has a queue pair of the same number as then, is
+ * taken for whom he was, once; the one from then is ended for that.
+ */
+static bool far_is_stale(const struct rdma_cm_event *event)
+{
+	return event->event == RDMA_CM_EVENT_REJECTED &&
+	       event->status == IB_CM_REJ_STALE_CONN;
+}
+
 static int far_event(struct far *far, const struct rdma_cm_event *event)
 {
 	switch (event->event) {
@@ -139,6 +149,8 @@ static int far_event(struct far *far, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ESTABLISHED:
 		return far_aim(far, &event->param.conn);
 	default:
+		if (far_is_stale(event))
+			return -ESTALE;
 		return event->status < 0 ? event->status : -ECONNREFUSED;
 	}
 }
@@ -214,7 +226,7 @@ int far_connect(struct raw *raw, const char *where, bool bulk)
 	}
 	raw->far = far;
 	err = rdma_resolve_addr(far->id, NULL, (struct sockaddr *)&addr,
-				FAR_TIMEOUT_MS);
+				FAR_PATH_MS);
 	return err ? err : far_wait(far);
 }
 
@@ -250,48 +262,13 @@ static int far_accept(struct far *far)
 	int err;
 
 	raw_drop_qps(far->raw);
+	far->raw->far = far;
 	err = far_make_qp(far, 1);
 	if (err)
 		return err;
 	far_fill(&reply, &far->raw->target);
 	param = far_param(far, &reply, sizeof(reply));
 	return rdma_accept(far->id, &param);
-}
-
-/* A target for who asks. On errors the CM destroys the id. */
-static int far_serve(struct rdma_cm_id *id, const struct rdma_conn_param *param)
-{
-	const struct far_request *request = param->private_data;
-	struct far *far;
-	int err;
-
-	if (param->private_data_len < sizeof(*request) ||
-	    request->magic != cpu_to_be32(FAR_MAGIC))
-		return -EPROTO;
-	if (id->device != far_ibdev || far_count == FAR_MAX)
-		return -EBUSY;
-	far = kzalloc(sizeof(*far), GFP_KERNEL);
-	if (!far)
-		return -ENOMEM;
-	far->raw = raw_create(id->device, RAW_EVENT, request->bulk);
-	if (IS_ERR(far->raw)) {
-		err = PTR_ERR(far->raw);
-		kfree(far);
-		return err;
-	}
-	far->id = id;
-	id->context = far;
-	err = far_accept(far);
-	if (!err) {
-		list_add(&far->list, &far_targets);
-		far_count++;
-		return 0;
-	}
-	raw_drop_qps(far->raw);
-	far->raw->far = NULL;
-	raw_destroy(far->raw);
-	kfree(far);
-	return err;
 }
 
 static void far_destroy_targets(struct list_head *targets)
@@ -309,25 +286,79 @@ static void far_reap(struct work_struct *work)
 	LIST_HEAD(gone);
 
 	mutex_lock(&far_lock);
-	list_for_each_entry_safe(far, next, &far_targets, list) {
-		if (!READ_ONCE(far->dead))
-			continue;
-		list_move(&far->list, &gone);
-		far_count--;
-	}
+	list_for_each_entry_safe(far, next, &far_targets, list)
+		if (READ_ONCE(far->dead))
+			list_move(&far->list, &gone);
 	mutex_unlock(&far_lock);
 	far_destroy_targets(&gone);
 }
 
 static DECLARE_WORK(far_reaper, far_reap);
 
+static void far_end_target(struct far *far)
+{
+	WRITE_ONCE(far->dead, true);
+	schedule_work(&far_reaper);
+}
+
+/* Of somebody who was switched off nothing comes that would end his. */
+static void far_make_room(void)
+{
+	struct far *far, *oldest = NULL;
+	unsigned int n = 0;
+
+	list_for_each_entry(far, &far_targets, list) {
+		if (READ_ONCE(far->dead))
+			continue;
+		oldest = far;
+		n++;
+	}
+	if (n >= FAR_MAX)
+		far_end_target(oldest);
+}
+
+/* A target for who asks. On errors the CM destroys the id. */
+static int far_serve(struct rdma_cm_id *id, const struct rdma_conn_param *param)
+{
+	const struct far_request *request = param->private_data;
+	struct far *far;
+	int err;
+
+	if (param->private_data_len < sizeof(*request) ||
+	    request->magic != cpu_to_be32(FAR_MAGIC))
+		return -EPROTO;
+	if (id->device != far_ibdev)
+		return -ENODEV;
+	far = kzalloc(sizeof(*far), GFP_KERNEL);
+	if (!far)
+		return -ENOMEM;
+	far->raw = raw_create(id->device, RAW_EVENT, request->bulk);
+	if (IS_ERR(far->raw)) {
+		err = PTR_ERR(far->raw);
+		kfree(far);
+		return err;
+	}
+	far->id = id;
+	id->context = far;
+	err = far_accept(far);
+	if (!err) {
+		far_make_room();
+		list_add(&far->list, &far_targets);
+		return 0;
+	}
+	raw_drop_qps(far->raw);
+	far->raw->far = NULL;
+	raw_destroy(far->raw);
+	kfree(far);
+	return err;
+}
+
 /* The id of a target comes here, too, and cannot be destroyed here. */
 static int far_target_event(struct far *far, const struct rdma_cm_event *event)
 {
 	if (!far || event->event == RDMA_CM_EVENT_ESTABLISHED)
 		return 0;
-	WRITE_ONCE(far->dead, true);
-	schedule_work(&far_reaper);
+	far_end_target(far);
 	return 0;
 }
 
@@ -391,7 +422,6 @@ void far_remove_device(struct ib_device *ibdev)
 	mutex_lock(&far_lock);
 	if (far_ibdev == ibdev) {
 		far_ibdev = NULL;
-		far_count = 0;
 		list_splice_init(&far_targets, &gone);
 	}
 	mutex_unlock(&far_lock);

@@ -8,6 +8,7 @@
 /*
  * Connect side 0 of @raw, fresh from raw_create(), with the target of another
  * machine that listens at @where, "ADDRESS:PORT". @bulk as given there.
+ * -ETIMEDOUT, -ESTALE: with a new @raw it may work.
  */
 int far_connect(struct raw *raw, const char *where, bool bulk);
 void far_destroy_qp(struct far *far);

@@ -9,13 +9,18 @@
 #define STAGE_TIMEOUT	(10 * HZ)
 /* A list of names is not longer than that. */
 #define STAGE_NAME	64
+/* How often to look for a target that does not answer. */
+#define STAGE_TRIES	3
+/* As many as a target's machine may have of before we were switched off. */
+#define STAGE_STALE	64
 
 u32 stage_actors(const struct figure *figure)
 {
 	return figure->actors ?: 1;
 }
 
-static struct raw *stage_raw(struct stage *stage, enum raw_wait wait, bool bulk)
+static struct raw *stage_raw_once(struct stage *stage, enum raw_wait wait,
+				  bool bulk)
 {
 	struct raw *raw = raw_create(stage->ibdev, wait, bulk);
 	int err;
@@ -27,6 +32,28 @@ static struct raw *stage_raw(struct stage *stage, enum raw_wait wait, bool bulk)
 		return raw;
 	raw_destroy(raw);
 	return ERR_PTR(err);
+}
+
+/*
+ * Under load packets get lost until time is over; then nothing is left of it. What
+ * is stale has ended at the target, but the next queue pair may be, too.
+ */
+static bool stage_again(const struct raw *raw, unsigned int tries)
+{
+	if (raw == ERR_PTR(-ESTALE))
+		return tries <= STAGE_STALE;
+	return raw == ERR_PTR(-ETIMEDOUT) && tries < STAGE_TRIES;
+}
+
+static struct raw *stage_raw(struct stage *stage, enum raw_wait wait, bool bulk)
+{
+	unsigned int tries = 0;
+	struct raw *raw;
+
+	do
+		raw = stage_raw_once(stage, wait, bulk);
+	while (stage_again(raw, ++tries));
+	return raw;
 }
 
 /* Those that wait alike contend for words of the first of them. */

@@ -2,6 +2,7 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include "sample.h"
 #include "team.h"
@@ -12,10 +13,12 @@ struct team;
  * struct member - one of a team
  * @team: the team
  * @actor: what it uses
+ * @task: its thread, NULL: there is none
  */
 struct member {
 	struct team *team;
 	struct actor *actor;
+	struct task_struct *task;
 };
 
 /**
@@ -125,12 +128,30 @@ static void team_start(struct team *team, struct actor *actors, u32 n)
 	for (i = 0; i < n; i++) {
 		team->member[i].team = team;
 		team->member[i].actor = &actors[i];
-		task = kthread_run(team_thread, &team->member[i],
-				   "tally_bench/%u", i);
-		if (!IS_ERR(task))
+		task = kthread_create(team_thread, &team->member[i],
+				      "tally_bench/%u", i);
+		if (IS_ERR(task)) {
+			WRITE_ONCE(team->err, PTR_ERR(task));
+			team_leave(team);
 			continue;
-		WRITE_ONCE(team->err, PTR_ERR(task));
-		team_leave(team);
+		}
+		team->member[i].task = get_task_struct(task);
+		wake_up_process(task);
+	}
+}
+
+/* Who has left runs some more of this module: it must not be unloaded before. */
+static void team_end(struct team *team)
+{
+	struct task_struct *task;
+	u32 i;
+
+	for (i = 0; i < team->n; i++) {
+		task = team->member[i].task;
+		if (!task)
+			continue;
+		kthread_stop(task);
+		put_task_struct(task);
 	}
 }
 
@@ -154,6 +175,7 @@ int team_run(struct actor *actors, u32 n, actor_call call, u32 calls,
 		WRITE_ONCE(team->err, -EINTR);
 		wait_for_completion(&team->ended);
 	}
+	team_end(team);
 	*result = (struct team_result) {
 		.ns = max(team->end - team->begin, 1ULL),
 		.calls = (u64)calls * n,

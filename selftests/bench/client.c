@@ -5,7 +5,7 @@
  *
  *	add COUNTER		add 1 to a counter of tally
  *	lock LOCK		take and release a lock of tally
- *	ping HOST PORT		a byte there and back by TCP; see "echo"
+ *	ping HOST PORT		64 bytes there and back by TCP; see "echo"
  *	redis-count HOST PORT	INCR
  *	redis-lock HOST PORT	SET NX PX, and compare and delete
  *	dlm LOCKSPACE RESOURCE	exclusive lock of the kernel's DLM, and unlock
@@ -15,6 +15,7 @@
  *	echo PORT		the other end of ping, for one connection
  *	sink PORT		takes all that one connection sends, then answers
  *	copy FILE HOST PORT	sends a file to "sink"; tells the seconds
+ *	put FILE REGION		writes a file to a region of tally; the same
  *	address IPV4		as the DLM's comms want it
  *	dlm-create LOCKSPACE	make a lockspace, and keep it
  *	dlm-keep LOCKSPACE RESOURCE
@@ -36,6 +37,8 @@
 #include "client.h"
 
 #define BLOCK	(1 << 20)
+/* As long as what ib_send_lat sends. */
+#define PING	64
 
 static int tally_fd, ping_fd;
 
@@ -142,19 +145,19 @@ static void ping_open(char **arg)
 
 static void ping(void)
 {
-	char byte = 0;
+	char bytes[PING] = { 0 };
 
-	tcp_send(ping_fd, &byte, 1);
-	tcp_receive(ping_fd, &byte, 1);
+	tcp_send(ping_fd, bytes, PING);
+	tcp_receive(ping_fd, bytes, PING);
 }
 
 static int do_echo(char **arg)
 {
 	int fd = tcp_accept(arg[0]);
-	char byte;
+	char bytes[PING];
 
-	while (recv(fd, &byte, 1, 0) == 1)
-		tcp_send(fd, &byte, 1);
+	while (recv(fd, bytes, PING, MSG_WAITALL) == PING)
+		tcp_send(fd, bytes, PING);
 	return 0;
 }
 
@@ -174,23 +177,54 @@ static int do_sink(char **arg)
 	return 0;
 }
 
-static int do_copy(char **arg)
+/* From one to the other; the clock runs until @finish says that all is there. */
+static int transfer(const char *name, int to, void (*finish)(int to))
 {
-	int file = open(arg[0], O_RDONLY | O_CLOEXEC);
-	int fd = tcp_connect(arg[1], arg[2]);
-	char *block = malloc(BLOCK), answer;
-	uint64_t begin = now_ns();
+	int file = open(name, O_RDONLY | O_CLOEXEC);
+	char *block = malloc(BLOCK);
+	uint64_t begin;
 	ssize_t n;
 
 	if (file < 0 || !block)
-		die(arg[0]);
+		die(name);
+	begin = now_ns();
 	while ((n = read(file, block, BLOCK)) > 0)
-		tcp_send(fd, block, n);
-	if (n < 0 || shutdown(fd, SHUT_WR))
-		die(arg[0]);
-	tcp_receive(fd, &answer, 1);
+		if (write(to, block, n) != n)
+			die("write");
+	if (n < 0)
+		die(name);
+	finish(to);
 	printf("%.6f\n", (now_ns() - begin) / 1e9);
 	return 0;
+}
+
+static void finish_copy(int to)
+{
+	char answer;
+
+	if (shutdown(to, SHUT_WR))
+		die("shutdown");
+	tcp_receive(to, &answer, 1);
+}
+
+static int do_copy(char **arg)
+{
+	return transfer(arg[0], tcp_connect(arg[1], arg[2]), finish_copy);
+}
+
+static void finish_put(int to)
+{
+	if (fsync(to))
+		die("fsync");
+}
+
+static int do_put(char **arg)
+{
+	int to = open(arg[1], O_WRONLY | O_CLOEXEC);
+
+	if (to < 0)
+		die(arg[1]);
+	return transfer(arg[0], to, finish_put);
 }
 
 static int do_address(char **arg)
@@ -220,6 +254,7 @@ static const struct {
 	{ "echo", 1, do_echo },
 	{ "sink", 1, do_sink },
 	{ "copy", 3, do_copy },
+	{ "put", 2, do_put },
 	{ "address", 1, do_address },
 	{ "dlm-create", 1, dlm_create },
 	{ "dlm-keep", 2, dlm_keep },

@@ -44,6 +44,16 @@ in_group() {
 	return "$status"
 }
 
+# beside COMMAND...: in the background, as $run. It ends with this script, however
+# that ends: when it is told to, when nobody reads any more what it says, or
+# killed.
+beside() {
+	setpriv --pdeathsig TERM "$@" &
+	run=$!
+	# shellcheck disable=SC2154 # inside the trap
+	trap 'for job in $(jobs -p); do kill "$job" 2> /dev/null || :; done; wait' EXIT
+}
+
 # A real file of at least 8 MiB, the smallest there is.
 real_file() {
 	find -L /usr/bin /usr/sbin /boot /usr/lib/x86_64-linux-gnu -maxdepth 1 \

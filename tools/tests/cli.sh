@@ -79,7 +79,7 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..76"
+echo "1..77"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -106,6 +106,7 @@ expect 2 'this is no number' 'negative number' node add n lease -1
 expect 2 'too large' 'number too large' node add n lease 4294967296
 expect 2 'write on or off' 'no switch' node add n atomics maybe
 expect 2 "'addr' is missing" 'missing key' peer add p
+expect 2 'leave out either -n' 'nodes said twice' -n a bench nodes b
 expect 2 'no IPv4 or IPv6' 'short address' peer add p addr 10.1
 expect 2 'no IPv4 or IPv6' 'host name as address' peer add p addr localhost
 expect 2 'auto, nic or cpu' 'bad mode' arena add a mode gpu
