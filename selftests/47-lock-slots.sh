@@ -99,18 +99,31 @@ killed_holder() {
 	next "c's process is killed: b is next"
 }
 
-# anew NODE: another session of it with the home.
-anew() {
-	tally peer del "$1" node a && add_peer a "$1" &&
-		wait_until 60 is_live a "$1" && wait_until 60 is_live "$1" a
+# moved NODE SLOT: it has a session with the home, and another slot than this;
+# which is then in $at.
+moved() {
+	local now
+
+	now=$(tally -j peer show a node "$1")
+	[ "$(field state <<< "$now")" = live ] || return
+	at=$(field my_slot <<< "$now")
+	[ "$at" != "$2" ]
 }
 
 # past_the_word NODE: slots go round; until it has one without a bit.
 past_the_word() {
-	while [ "$(slot "$1")" -le $room ]; do
-		anew "$1" || return
+	local at
+
+	printf '%s\n' "peer del $1 node a" \
+		"peer add $1 addr $here port $(port "$1") node a" \
+		> "$lib_work/anew"
+	at=$(slot "$1")
+	while [ "$at" -le $room ]; do
+		tally -b "$lib_work/anew" && wait_until 60 moved "$1" "$at" ||
+			return
 	done
-	echo "# $1 has slot $(slot "$1")"
+	echo "# $1 has slot $at"
+	[ "$at" -gt $room ] && wait_until 60 is_live a "$1"
 }
 
 objects() {
