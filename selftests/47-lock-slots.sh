@@ -79,18 +79,51 @@ succeeds() {
 	begun_says "$1" held 30 && rising "$(token_of "$2")" "$(token_of "$1")"
 }
 
-# anew NODE: another session of it with the home.
-anew() {
-	tally peer del "$1" node a && add_peer a "$1" &&
-		wait_until 60 is_live a "$1" && wait_until 60 is_live "$1" a
+# in_line NODE NEXT: "one" has the lock, on the one, and "two" waits on the next.
+in_line() {
+	held one "$1" t/l
+	one=$begun
+	waits two "$2" t/l
+	two=$begun
+}
+
+# next TEXT: "two" gets it then, and lets it go.
+next() {
+	check "$1" succeeds two one
+	over two "$two"
+}
+
+killed_holder() {
+	in_line c b
+	kill -KILL "$one"
+	next "c's process is killed: b is next"
+}
+
+# moved NODE SLOT: it has a session with the home, and another slot than this;
+# which is then in $at.
+moved() {
+	local now
+
+	now=$(tally -j peer show a node "$1")
+	[ "$(field state <<< "$now")" = live ] || return
+	at=$(field my_slot <<< "$now")
+	[ "$at" != "$2" ]
 }
 
 # past_the_word NODE: slots go round; until it has one without a bit.
 past_the_word() {
-	while [ "$(slot "$1")" -le $room ]; do
-		anew "$1" || return
+	local at
+
+	printf '%s\n' "peer del $1 node a" \
+		"peer add $1 addr $here port $(port "$1") node a" \
+		> "$lib_work/anew"
+	at=$(slot "$1")
+	while [ "$at" -le $room ]; do
+		tally -b "$lib_work/anew" && wait_until 60 moved "$1" "$at" ||
+			return
 	done
-	echo "# $1 has slot $(slot "$1")"
+	echo "# $1 has slot $at"
+	[ "$at" -gt $room ] && wait_until 60 is_live a "$1"
 }
 
 objects() {
@@ -192,22 +225,12 @@ wait_until 20 shows t/l state free
 check_equal "c and d have posted nothing to any word" "0 0 " "$(posted c d)"
 
 # Ends. The next one is b with the word, or d without.
-held one c t/l
-one=$begun
-waits two b t/l
-two=$begun
-kill -KILL "$one"
-check "c's process is killed: b is next" succeeds two one
-over two "$two"
-held one c t/l
-one=$begun
-waits two d t/l
-two=$begun
+killed_holder
+in_line c d
 tally peer del c node a
 check "c's session ends: its command is ended" wait_until 30 ended "$one"
 check "and told" begun_says one 'it was lost'
-check "d is next, with a higher token" succeeds two one
-over two "$two"
+next "d is next, with a higher token"
 add_peer a c
 wait_until 60 is_live a c
 if [ -n "${RIG_LANE-}" ]; then
@@ -227,14 +250,10 @@ else
 		skip "broken links $i" "only in the rig, whose device it is"
 	done
 fi
-held one d t/l
-one=$begun
-waits two b t/l
-two=$begun
+in_line d b
 check "d's node ends" del_node d
 check "its command, too" wait_until 30 ended "$one"
-check "b is next, with a higher token" succeeds two one
-over two "$two"
+next "b is next, with a higher token"
 check "and the lock is free" wait_until 20 shows t/l state free
 
 # Without the parameter, and a slot that is really beyond the word.
@@ -250,20 +269,10 @@ check_equal "no update is lost" "$wanted" "$(record)"
 check_equal "c has posted nothing to a word" "0 0 " \
 	"$(stat_of c lock_fast) $(posted c)"
 check "b has" grew b lock_fast 0
-held one c t/l
-one=$begun
-waits two b t/l
-two=$begun
-kill -KILL "$one"
-check "c's process is killed: b is next" succeeds two one
-over two "$two"
+killed_holder
 check "tries work when it is free" eval 'wait_until 20 shows t/l state free &&
 	of c lock run t/l try -- true'
-held one c t/l
-one=$begun
-waits two b t/l
-two=$begun
+in_line c b
 check "c's node ends" del_node c
 check "its command, too" wait_until 30 ended "$one"
-check "b is next, with a higher token" succeeds two one
-over two "$two"
+next "b is next, with a higher token"

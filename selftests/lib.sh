@@ -33,10 +33,8 @@ lib_failed=0
 lib_deferred=()
 lib_work=$(mktemp -d -t tally-test-XXXXXX)
 
-if [ -n "${RIG_LANE-}" ]; then
-	# shellcheck source=selftests/rig/guest.sh
-	. "$LIB_DIR/rig/guest.sh"
-fi
+# shellcheck source=selftests/rig/guest.sh
+. "$LIB_DIR/rig/guest.sh"
 
 # plan N: how many results this test will report.
 plan() {
@@ -134,7 +132,7 @@ wait_until() {
 			echo "waited in vain until: $*" >&2
 			return 1
 		fi
-		sleep 0.1
+		rig_nap
 	done
 }
 

@@ -33,12 +33,15 @@ port() {
 	esac
 }
 
+# In milliseconds; long enough for an emulated machine on a busy host.
+lease=20000
+
 # add_node NAME [KEY VALUE]...: and a mount of it.
 add_node() {
 	local name=$1
 
 	shift
-	tally node add "$name" port "$(port "$name")" lease 20000 clean nomount \
+	tally node add "$name" port "$(port "$name")" lease $lease clean nomount \
 		"$@" &&
 		mkdir -p "$mnt/$name" &&
 		mount -t tally -o "node=$name" none "$mnt/$name"
@@ -95,13 +98,17 @@ del_node() {
 	tally node del "$1" && wait_until 20 node_gone "$1"
 }
 
+node_names() {
+	tally -j node show | grep -oE '"name": ?"[^"]*' | cut -d '"' -f 4
+}
+
 end_nodes() {
 	local name
 
 	for name in "$mnt"/*; do
 		umount -q "$name"
 	done
-	for name in $(tally -j node show | json '" ".join(n["name"] for n in j)'); do
+	for name in $(node_names); do
 		tally node del "$name"
 	done
 	wait_until 20 nodes_gone
