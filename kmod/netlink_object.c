@@ -8,6 +8,9 @@
 
 #define OBJECT_PERM_DEFAULT	0600
 #define LOCK_BUDGET_MS_DEFAULT	10
+/* What a lock adds to a message, at most. */
+#define LOCK_ROOM		(TALLY_NL_NAMES_MAX * \
+				 NLA_ALIGN(NLA_HDRLEN + TALLY_NAME_SIZE) + 512)
 
 static int put_waiters(struct sk_buff *skb, struct tally_object *object)
 {
@@ -49,12 +52,18 @@ static int put_settings(struct sk_buff *skb, const struct tally_lock_set *set)
 	       nla_put_u32(skb, TALLY_A_OBJECT_BUDGET_MS, set->ms);
 }
 
-/* Holders are asked for a list only: an answer to a change does not wait. */
+/*
+ * Holders are asked for a list only: an answer to a change does not wait.  Not
+ * before it is certain that the answer fits: it would be asked for again.
+ */
 static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
 		    struct tally_object *object)
 {
 	struct tally_lock_info info = {};
 
+	BUILD_BUG_ON(LOCK_ROOM * 2 > TALLY_NL_MSG_SIZE);
+	if (to->cb && skb_tailroom(skb) < LOCK_ROOM)
+		return -EMSGSIZE;
 	tally_lock_info(object, &info);
 	if (to->cb)
 		tally_lock_ask(object, &info, tally_nl_cursor(to->cb)->asking);
