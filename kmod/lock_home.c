@@ -30,12 +30,17 @@ static void home_queue(struct tally_lock_home *h, unsigned long delay)
 static void home_op_done(struct tally_op *op)
 {
 	struct home_op *hop = container_of(op, struct home_op, op);
+	struct tally_object *object = hop->home->object;
 
 	WRITE_ONCE(hop->done, true);
 	home_queue(hop->home, 0);
+	tally_object_put(object);
 }
 
-/* Under h->lock. Without a loopback conn it counts as broken. */
+/*
+ * Under h->lock. Without a loopback conn it counts as broken. While it is posted
+ * it keeps the object, and with that the entry whose words it aims at.
+ */
 static void home_post(struct tally_lock_home *h, struct home_op *hop)
 {
 	struct tally_conn *loop = tally_arena_loop(h->object->arena);
@@ -54,6 +59,7 @@ static void home_post(struct tally_lock_home *h, struct home_op *hop)
 	hop->op.rkey = rkey;
 	hop->op.addr += addr;	/* it was an offset */
 	hop->op.addr2 += addr;
+	tally_object_get(h->object);
 	tally_op_submit(loop, &hop->op);
 	tally_conn_put(loop);
 }
@@ -284,27 +290,6 @@ static void home_grace(struct tally_lock_home *h)
 		home_queue(h, nsecs_to_jiffies(h->grace_until - now) + 1);
 }
 
-/* Under h->lock: sessions whose fields are gone, which gives their slots back. */
-static void home_take_swept(struct tally_lock_home *h, struct list_head *gone)
-{
-	struct home_swept *swept, *next;
-
-	list_for_each_entry_safe(swept, next, &h->swept, list)
-		if (h->dead ||
-		    !tally_lh_sweeping(&h->lh, swept->session->peer_slot))
-			list_move(&swept->list, gone);
-}
-
-static void home_put_swept(struct list_head *gone)
-{
-	struct home_swept *swept, *next;
-
-	list_for_each_entry_safe(swept, next, gone, list) {
-		tally_session_put(swept->session);
-		kfree(swept);
-	}
-}
-
 static void home_work(struct work_struct *work)
 {
 	struct tally_lock_home *h = container_of(work, struct tally_lock_home,
@@ -318,10 +303,10 @@ static void home_work(struct work_struct *work)
 	home_op_take(h, &h->sweep);
 	home_mend(h);
 	home_grace(h);
-	home_take_swept(h, &gone);
+	tally_home_take_swept(h, &gone);
 	bad = h->bad && !h->dead;
 	mutex_unlock(&h->lock);
-	home_put_swept(&gone);
+	tally_home_put_swept(&gone);
 	if (bad)
 		tally_object_del(h->object->arena, h->object->config.name,
 				 TALLY_TYPE_LOCK, &reason);
@@ -436,7 +421,8 @@ void tally_lock_home_delete(struct tally_object *object)
 
 /**
  * tally_lock_home_destroy - nobody can reach the lock any more
- * @object: its object; no work of ours is queued, each has a reference
+ * @object: its object; no work is queued and no operation posted, each has a
+ *	reference
  */
 void tally_lock_home_destroy(struct tally_object *object)
 {
@@ -452,7 +438,7 @@ void tally_lock_home_destroy(struct tally_object *object)
 	}
 	xa_destroy(&h->nodes);
 	list_splice_init(&h->swept, &gone);
-	home_put_swept(&gone);
+	tally_home_put_swept(&gone);
 	kfree(h);
 	object->lock = NULL;
 }

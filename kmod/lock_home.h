@@ -98,5 +98,9 @@ void tally_lock_home_tell(struct tally_object *object,
 			  const struct tally_lmsg *msg);
 /* With h->lock: one event, with the words as they are now. */
 void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
+/* With h->lock: sessions whose slots are free as far as this lock goes. */
+void tally_home_take_swept(struct tally_lock_home *h, struct list_head *gone);
+/* Without it: let them go. */
+void tally_home_put_swept(struct list_head *gone);
 
 #endif

@@ -118,6 +118,27 @@ static void home_hold_slot(struct tally_lock_home *h, struct tally_session *s)
 	list_add_tail(&swept->list, &h->swept);
 }
 
+/* A deleted lock keeps nobody's. */
+void tally_home_take_swept(struct tally_lock_home *h, struct list_head *gone)
+{
+	struct home_swept *swept, *next;
+
+	list_for_each_entry_safe(swept, next, &h->swept, list)
+		if (h->dead ||
+		    !tally_lh_sweeping(&h->lh, swept->session->peer_slot))
+			list_move(&swept->list, gone);
+}
+
+void tally_home_put_swept(struct list_head *gone)
+{
+	struct home_swept *swept, *next;
+
+	list_for_each_entry_safe(swept, next, gone, list) {
+		tally_session_put(swept->session);
+		kfree(swept);
+	}
+}
+
 static void home_session_end(struct tally_lock_home *h,
 			     struct tally_session *s)
 {

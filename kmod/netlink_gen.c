@@ -167,7 +167,7 @@ static const struct nla_policy tally_stats_get_nl_policy[TALLY_A_STAT_NODE + 1] 
 	[TALLY_A_STAT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 };
 
-/* TALLY_CMD_OBJECT_BREAK - do */
+/* TALLY_CMD_OBJECT_BREAK - dump */
 static const struct nla_policy tally_object_break_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
@@ -301,10 +301,12 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_OBJECT_BREAK,
-		.doit		= tally_nl_object_break_doit,
+		.start		= tally_nl_object_break_start,
+		.dumpit		= tally_nl_object_break_dumpit,
+		.done		= tally_nl_done,
 		.policy		= tally_object_break_nl_policy,
 		.maxattr	= TALLY_A_OBJECT_TYPE,
-		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 };
 

@@ -308,6 +308,8 @@ int tally_nl_done(struct netlink_callback *cb)
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
 
 	kfree(cursor->asking);
+	if (cursor->object)
+		tally_object_put(cursor->object);
 	if (cursor->arena)
 		tally_arena_put(cursor->arena);
 	if (cursor->node)

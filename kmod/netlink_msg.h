@@ -32,7 +32,8 @@ struct tally_nl_to {
  * struct tally_nl_cursor - where a dump is, in netlink_callback.ctx
  * @node: the node it is about, referenced; NULL: all of the namespace
  * @arena: the only arena wanted, referenced, or NULL
- * @done: entries looked at
+ * @object: the lock that is taken away, referenced, or NULL
+ * @done: entries looked at, or calls made
  * @arena_id: arena the last object was in
  * @object_id: last object
  * @asking: what asking the holders of locks may still cost; owned, or NULL
@@ -40,6 +41,7 @@ struct tally_nl_to {
 struct tally_nl_cursor {
 	struct tally_node *node;
 	struct tally_arena *arena;
+	struct tally_object *object;
 	u32 done;
 	u32 arena_id;
 	u32 object_id;

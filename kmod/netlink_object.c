@@ -8,6 +8,9 @@
 
 #define OBJECT_PERM_DEFAULT	0600
 #define LOCK_BUDGET_MS_DEFAULT	10
+/* What a lock adds to a message, at most. */
+#define LOCK_ROOM		(TALLY_NL_NAMES_MAX * \
+				 NLA_ALIGN(NLA_HDRLEN + TALLY_NAME_SIZE) + 512)
 
 static int put_waiters(struct sk_buff *skb, struct tally_object *object)
 {
@@ -49,12 +52,18 @@ static int put_settings(struct sk_buff *skb, const struct tally_lock_set *set)
 	       nla_put_u32(skb, TALLY_A_OBJECT_BUDGET_MS, set->ms);
 }
 
-/* Holders are asked for a list only: an answer to a change does not wait. */
+/*
+ * Holders are asked for a list only: an answer to a change does not wait.  Not
+ * before it is certain that the answer fits: it would be asked for again.
+ */
 static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
 		    struct tally_object *object)
 {
 	struct tally_lock_info info = {};
 
+	BUILD_BUG_ON(LOCK_ROOM * 2 > TALLY_NL_MSG_SIZE);
+	if (to->cb && skb_tailroom(skb) < LOCK_ROOM)
+		return -EMSGSIZE;
 	tally_lock_info(object, &info);
 	if (to->cb)
 		tally_lock_ask(object, &info, tally_nl_cursor(to->cb)->asking);
@@ -107,17 +116,24 @@ static int put_names(struct sk_buff *skb, struct tally_object *object)
 			   tally_object_users(object));
 }
 
-static int fill_object(struct sk_buff *skb, const struct tally_nl_to *to,
-		       void *entry)
+/* @fenced: nodes that had to be, for it to be taken away; or NULL */
+static int fill(struct sk_buff *skb, const struct tally_nl_to *to,
+		struct tally_object *object, const u32 *fenced)
 {
-	struct tally_object *object = entry;
 	void *hdr;
 
 	hdr = tally_nl_begin(skb, to);
 	if (!hdr)
 		return -EMSGSIZE;
 	return tally_nl_end(skb, hdr,
-		put_names(skb, object) ?: put_by_type(skb, to, object));
+		put_names(skb, object) ?: put_by_type(skb, to, object) ?:
+		(fenced ? nla_put_u32(skb, TALLY_A_OBJECT_FENCED, *fenced) : 0));
+}
+
+static int fill_object(struct sk_buff *skb, const struct tally_nl_to *to,
+		       void *entry)
+{
+	return fill(skb, to, entry, NULL);
 }
 
 static int take_type(struct genl_info *info, struct tally_object_config *c)
@@ -322,41 +338,98 @@ int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int break_lock(struct genl_info *info, struct tally_object *object)
+/* What both can use, a dump as a request. */
+static void info_of_dump(struct netlink_callback *cb, struct genl_info *info)
 {
-	u32 fenced;
-	int err = tally_lock_home_break(object, &fenced);
-
-	if (err == -ESRCH)
-		return tally_nl_fail(info->extack,
-				     info->attrs[TALLY_A_OBJECT_NAME],
-				     "nobody has it", err);
-	if (err == -ETIMEDOUT)
-		return tally_nl_fail(info->extack, NULL,
-				     "its home cannot use its own word now; "
-				     "it is taken away when it can", err);
-	if (!err)
-		tally_nl_reply(info, fill_object, object);
-	return err;
+	*info = (struct genl_info) {
+		.genlhdr = nlmsg_data(cb->nlh),
+		.attrs = tally_genl_dump_attrs(cb),
+		.extack = cb->extack,
+	};
+	genl_info_net_set(info, sock_net(cb->skb->sk));
 }
 
 /**
- * tally_nl_object_break_doit - object-break
- * @skb: the request
- * @info: the request
+ * tally_nl_object_break_start - begin object-break
+ * @cb: the dump
  *
- * Return: 0 or negative errno.
+ * Return: 0.
  */
-int tally_nl_object_break_doit(struct sk_buff *skb, struct genl_info *info)
+int tally_nl_object_break_start(struct netlink_callback *cb)
 {
-	struct tally_object *object = lock_of(info);
-	int err;
+	cb->min_dump_alloc = TALLY_NL_MSG_SIZE;
+	return 0;
+}
 
+static int break_find(struct sk_buff *skb, struct netlink_callback *cb,
+		      const struct tally_nl_to *to)
+{
+	struct tally_object *object;
+	struct genl_info info;
+
+	info_of_dump(cb, &info);
+	object = lock_of(&info);
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = break_lock(info, object);
-	tally_object_put(object);
-	return err;
+	tally_nl_cursor(cb)->object = object;
+	return fill_object(skb, to, object) ?: skb->len;
+}
+
+static const char *break_fault(int err)
+{
+	switch (err) {
+	case -ESRCH:
+		return "nobody has it";
+	case -EIDRM:
+		return "it was deleted meanwhile";
+	case -ETIMEDOUT:
+		return "its home cannot use its own word now; it is taken away when it can";
+	default:
+		return NULL;
+	}
+}
+
+static int break_lock(struct sk_buff *skb, struct netlink_callback *cb,
+		      const struct tally_nl_to *to)
+{
+	struct tally_object *object = tally_nl_cursor(cb)->object;
+	u32 fenced;
+	int err = tally_lock_home_break(object, &fenced);
+
+	if (err)
+		return tally_nl_fail(cb->extack, NULL, break_fault(err), err);
+	return fill(skb, to, object, &fenced) ?: skb->len;
+}
+
+/**
+ * tally_nl_object_break_dumpit - object-break
+ * @skb: to be filled
+ * @cb: the dump
+ *
+ * A dump, as it waits for holders: during a do, and until a dump has begun,
+ * generic netlink holds a lock that no family can come or go without, and soon
+ * none can be used.  So the first call says what the lock is, and the second,
+ * when that is read, takes it away.
+ *
+ * Return: bytes filled, 0 at the end, or negative errno.
+ */
+int tally_nl_object_break_dumpit(struct sk_buff *skb,
+				 struct netlink_callback *cb)
+{
+	struct tally_nl_to to;
+
+	tally_nl_dump_to(cb, &to);
+	/* No list, that could change while it is read; and nobody is asked. */
+	cb->seq = 0;
+	to.cb = NULL;
+	switch (tally_nl_cursor(cb)->done++) {
+	case 0:
+		return break_find(skb, cb, &to);
+	case 1:
+		return break_lock(skb, cb, &to);
+	default:
+		return 0;
+	}
 }
 
 static int del_object(struct genl_info *info, struct tally_arena *arena)

@@ -11,7 +11,7 @@
 . "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
-plan 56
+plan 58
 
 check "nodes, d without atomics" eval 'add_node a && add_node b &&
 	add_node c && add_node d atomics off'
@@ -140,3 +140,19 @@ for mode in nic cpu; do
 	check_equal "$mode: taking it again costs no operation and no message" \
 		"$wire" "$(posted b)$(stat_of b lock_message)"
 done
+
+# keep N: b keeps so many locks of an arena.
+keep() {
+	tally arena add many access rw node a &&
+		seq -f 'lock add many/l%.0f cache on class region node a' "$1" |
+		tally -b - &&
+		seq -f 'lock run many/l%.0f -- true' "$1" | of b -b -
+}
+
+# More than one message of netlink holds.
+check "b keeps many locks" keep 100
+asked=$(stat_of a rpc_sent)
+tally -j lock show many node a > "$lib_work/shown"
+check_equal "b is asked about each once, and says that it keeps it" '100 100' \
+	"$(grep -o '"state": *"cached"' "$lib_work/shown" | wc -l) $((
+		$(stat_of a rpc_sent) - asked))"

@@ -10,7 +10,9 @@
 . "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
-plan 53
+hostile=$LIB_DIR/hostile
+[ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
+plan 60
 
 # held NAME NODE LOCK [shared]: until it is stopped; its number is in $begun.
 held() {
@@ -31,8 +33,21 @@ stopped() {
 	begun_says "$1" 'it was lost; bash is stopped'
 }
 
+# break_it LOCK [FENCED]: and what it says of nodes that had to be fenced.
 break_it() {
-	bounded 20 tally lock break "$1" node a
+	bounded 20 tally lock break "$1" node a > "$lib_work/broken" &&
+		grep -q "^ *fenced ${2-0 nodes}\$" "$lib_work/broken"
+}
+
+# silent_has N: a peer that answers whatever it is asked, but does not give a
+# lock back, has it for the Nth time.
+silent_has() {
+	[ "$(grep -c granted "$lib_work/silent")" = "$1" ]
+}
+
+# fenced LOCK: as the other form of the answer says.
+fenced() {
+	bounded 20 tally -j lock break "$1" node a | field fenced
 }
 
 # free_words LOCK: it costs no message to have it.
@@ -82,6 +97,21 @@ check "b keeps it after use" eval '
 	tally lock set nic/l cache on node a && of b lock run nic/l -- true'
 check "it is broken there" break_it nic/l
 check "nobody has it" wait_until 20 shows nic/l state free
+
+# shellcheck disable=SC2016 # for eval
+check "a peer that does not give back what it has" eval '
+	tally arena add t access rw node a &&
+	tally lock add t/w class region node a &&
+	tally peer add evil addr "$here" port 7999 node a'
+begin silent "$hostile" "$here" "$(port a)" evil a who 48
+check "has a lock" wait_until 60 silent_has 1
+check "it is taken away, and that peer is fenced" break_it t/w '1 node'
+check "which hears it, comes back, and has the lock again" \
+	wait_until 60 silent_has 2
+check_equal "as a number" 1 "$(fenced t/w)"
+check "no other node is fenced" eval 'is_live a b && is_live a c'
+kill "$begun"
+check "that peer is forgotten" tally peer del evil node a
 
 check_fails "what is no lock" 1 'it is no lock' bash -c "
 	tally counter add nic/count node a && tally lock break nic/count node a"

@@ -15,11 +15,6 @@ names() {
 	(cd "$1" && echo *)
 }
 
-as_nobody() {
-	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
-}
-
-
 check "two nodes and two mounts" start_nodes
 check "an arena with a counter, a lock and two regions" make_objects
 

@@ -14,7 +14,12 @@ need_tally
 lease=40000
 # shellcheck disable=SC2016 # for another shell
 tell='echo held $TALLY_TOKEN'
-plan 55
+plan 62
+
+# managed LOCK: its home keeps a queue, as it does from a break on.
+managed() {
+	[ "$(tally -j lock show "$1" | field state)" = managed ]
+}
 
 check "a node on each machine" on_each tally node add nN lease $lease clean
 check "all are peers" eval 'peers 1 && peers 2 && peers 3'
@@ -97,8 +102,19 @@ check "and locks again" on 3 tally lock run t/l timeout 90000 -- true
 check "a lock that is given on as soon as its holder is fenced" \
 	tally lock add t/r class region
 check "machine 3 holds it" hold 3 broken t/r
+check "and another one, which goes away" eval '
+	tally lock add t/d class region && hold 3 deleted t/d'
 session=$(peer_field 1 3 session)
 rig_cut 3
+begin 1 taken tally lock break t/d
+check "that one is being taken away" wait_until 20 managed t/d
+# shellcheck disable=SC2016 # for eval
+check "meanwhile others may come to netlink, and go" eval '
+	bounded $((lease / 5000)) modprobe team && rmmod team'
+check "and this is so still" [ ! -e /out/taken.status ]
+check "it is deleted" tally lock del t/d
+check "who takes it away hears that" says 20 taken 'it was deleted meanwhile'
+check_equal "and fences nobody" "$session" "$(peer_field 1 3 session)"
 check_equal "who gives up taking it away" 137 \
 	"$(timeout -s KILL 2 tally lock break t/r > /dev/null 2>&1; echo $?)"
 check_equal "fences nobody" "$session" "$(peer_field 1 3 session)"

@@ -230,6 +230,21 @@ need_tally() {
 	command -v tally > /dev/null || skip_all "no tally tool"
 }
 
+# node_gone NAME
+node_gone() {
+	! tally -j node show | grep -q "\"$1\""
+}
+
+# grew NODE NAME FORMER: is this counter higher than it was?  What stat_of tells
+# (nodes.sh, machines.sh).
+grew() {
+	[ "$(stat_of "$1" "$2")" -gt "$3" ]
+}
+
+as_nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
 # need_rdma: an RDMA device with the address of this node; the rig has one.
 need_rdma() {
 	[ -z "${RIG_LANE-}" ] || return 0

@@ -53,10 +53,6 @@ stat_of() {
 	on "$1" tally -j stats all | field "$2"
 }
 
-grew() {
-	[ "$(stat_of "$1" "$2")" -gt "$3" ]
-}
-
 # begin NODE NAME COMMAND...: in the background, output in /out/NAME, and its
 # status in /out/NAME.status.
 begin() {

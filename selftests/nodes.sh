@@ -85,10 +85,6 @@ add_nodes() {
 	done
 }
 
-node_gone() {
-	! tally -j node show | grep -q "\"$1\""
-}
-
 nodes_gone() {
 	! tally -j node show | grep -q name
 }
@@ -122,15 +118,6 @@ stat_of() {
 
 	value=$(tally -j stats all node "$1" | field "$2")
 	echo "${value:-no $2: $RANDOM$RANDOM}"
-}
-
-# grew NODE NAME FORMER: is it higher than it was?
-grew() {
-	[ "$(stat_of "$1" "$2")" -gt "$3" ]
-}
-
-as_nobody() {
-	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
 # begin NAME COMMAND...: in the background, its output in $lib_work/NAME; its

@@ -13,11 +13,6 @@ far=$lib_work/far
 size=$((3 * 1024 * 1024 + 12345))
 chmod 755 "$lib_work"
 
-# node_gone NAME
-node_gone() {
-	! tally -j node show | grep -q "\"$1\""
-}
-
 end_nodes() {
 	umount -q "$home" "$far"
 	tally node del home

@@ -179,7 +179,7 @@ static int split(char *line, char **words)
 
 static int run_line(char *line, const char *file, unsigned int number)
 {
-	char *words[BATCH_WORDS];
+	char *words[BATCH_WORDS + 1];
 	int count, status;
 
 	count = split(line, words);
@@ -189,6 +189,8 @@ static int run_line(char *line, const char *file, unsigned int number)
 		say("%s:%u: an open quote, or too many words", file, number);
 		return USAGE;
 	}
+	/* The last ones may be a command as they are. */
+	words[count] = NULL;
 	status = run_object(count, words);
 	if (status)
 		say("%s:%u: failed", file, number);

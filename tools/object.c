@@ -103,6 +103,12 @@ static void show_lock(struct nlattr **a, struct nlmsghdr *hdr)
 	show_waiters(a, hdr);
 }
 
+static void show_fenced(uint64_t nodes)
+{
+	out_line();
+	out_u64("fenced", "fenced", nodes, nodes == 1 ? " node" : " nodes");
+}
+
 static void show_object(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	char path[2 * 64 + 1];
@@ -124,19 +130,31 @@ static void show_object(struct nlattr **a, struct nlmsghdr *hdr)
 	out_u64("nodes", "nodes", tnl_num(a[TALLY_A_OBJECT_USERS]), "");
 	if (a[TALLY_A_OBJECT_LOCK_STATE])
 		show_lock(a, hdr);
+	if (a[TALLY_A_OBJECT_FENCED])
+		show_fenced(tnl_num(a[TALLY_A_OBJECT_FENCED]));
 	out_end();
+}
+
+/* What it was before does not matter any more. */
+static void show_broken(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	if (a[TALLY_A_OBJECT_FENCED])
+		show_object(a, hdr);
 }
 
 static int begin(struct tnl_request *req, uint8_t cmd,
 		 const struct object_type *type, const char *verb,
 		 const struct path *path)
 {
+	bool dump = cmd == TALLY_CMD_OBJECT_GET ||
+		    cmd == TALLY_CMD_OBJECT_BREAK;
+
 	req->words = object_words;
 	req->count = TALLY_A_OBJECT_MAX + 1;
 	snprintf(req->about, sizeof(req->about), "%s %s%s%s%s%s", type->word,
 		 verb, path->arena[0] ? " " : "", path->arena,
 		 path->object[0] ? "/" : "", path->object);
-	if (tnl_begin(req, cmd, cmd == TALLY_CMD_OBJECT_GET))
+	if (tnl_begin(req, cmd, dump))
 		return FAILED;
 	if (path->arena[0])
 		nla_put_string(req->msg, TALLY_A_OBJECT_ARENA, path->arena);
@@ -303,7 +321,7 @@ int object_del(const struct object_type *type, int argc, char **argv)
  */
 int object_break(const struct object_type *type, int argc, char **argv)
 {
-	return ask(type, TALLY_CMD_OBJECT_BREAK, "break", show_object, argc,
+	return ask(type, TALLY_CMD_OBJECT_BREAK, "break", show_broken, argc,
 		   argv);
 }
 

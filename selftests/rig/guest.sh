@@ -20,30 +20,28 @@ rig_failed() {
 	compgen -G '/out/failed-*' > /dev/null
 }
 
-# wait_for FILE [SECONDS]: until the file exists, at most SECONDS (60).
-wait_for() {
-	local end=$((SECONDS + ${2:-60}))
+# rig_until SECONDS COMMAND...: until the command succeeds.
+rig_until() {
+	local end=$((SECONDS + $1))
 
-	until [ -e "$1" ]; do
+	shift
+	until "$@"; do
 		if [ $SECONDS -ge $end ] || rig_failed; then
-			echo "waited in vain for $1" >&2
+			echo "waited in vain for: $*" >&2
 			return 1
 		fi
 		rig_nap
 	done
 }
 
+# wait_for FILE [SECONDS]: until the file exists, at most SECONDS (60).
+wait_for() {
+	rig_until "${2:-60}" [ -e "$1" ]
+}
+
 # wait_gone FILE [SECONDS]: until the file is gone.
 wait_gone() {
-	local end=$((SECONDS + ${2:-60}))
-
-	while [ -e "$1" ]; do
-		if [ $SECONDS -ge $end ] || rig_failed; then
-			echo "$1 stayed" >&2
-			return 1
-		fi
-		rig_nap
-	done
+	rig_until "${2:-60}" [ ! -e "$1" ]
 }
 
 # rig_barrier NAME [NODE...]: until these nodes (all that live) have come here.
@@ -105,11 +103,7 @@ rig_rxe_down() {
 }
 
 rig_rxe_up() {
-	local end=$((SECONDS + 20)) state=/sys/class/infiniband/rxe0/ports/1/state
-
-	rdma link add rxe0 type rxe netdev "$RIG_NETDEV" || return
-	until grep -q ACTIVE "$state" 2> /dev/null; do
-		[ $SECONDS -lt $end ] || return
-		rig_nap
-	done
+	rdma link add rxe0 type rxe netdev "$RIG_NETDEV" &&
+		rig_until 20 grep -qs ACTIVE \
+			/sys/class/infiniband/rxe0/ports/1/state
 }

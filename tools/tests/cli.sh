@@ -179,6 +179,10 @@ run 127 'command not found' -- "$work/none"
 run 126 'command not runnable' -- "$work/batch"
 run 0 'descriptors' -- ls /proc/self/fd
 check 'no descriptor leaks' cmp "$work/out" <(ls /proc/self/fd)
+printf 'lock run a/l -- echo %s\n' 'one two three' 'one two' one |
+	"${faked[@]}" -b - > "$work/out" 2>&1
+check 'a command in a batch has its own words and no others' \
+	cmp "$work/out" <(printf '%s\n' 'one two three' 'one two' one)
 flock "$work/m/a/l" "${faked[@]}" lock run a/l try -- true > /dev/null 2>&1
 check 'try ends with 125 when it is held' test $? = 125
 flock "$work/m/a/l" "${faked[@]}" lock run a/l timeout 1 -- true > /dev/null 2>&1

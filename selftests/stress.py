@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# stress.py use LOCK FILE: two processes that take a lock in all ways, and bear
+# what comes, while the file is there.  Each tenure that was theirs to its end is
+# printed: X or S, token, and from when to when (ns, CLOCK_MONOTONIC).
+#
+# stress.py judge FILE...: what several of them printed of one lock: tenures that
+# exclude each other do not overlap, and tokens grow.
+
+"""Users of a lock, and what they may have seen."""
+
+import errno
+import fcntl
+import os
+import random
+import sys
+import time
+
+from files import IOC_DOWNGRADE, IOC_UNLOCK, lock, same, stat_lock, upgrade
+
+TRY, SHARED = 1, 2
+# These say that something is wrong, whatever an administrator does.
+BAD = {errno.EINVAL, errno.EIO, errno.EPROTO, errno.EALREADY}
+# After these the file can be used on.
+USUAL = {errno.EWOULDBLOCK, errno.EDEADLK}
+
+
+class User:
+    """One that has a lock open, or will open it."""
+
+    def __init__(self, path):
+        """Nothing is open yet."""
+        self.path = path
+        self.fd = -1
+        self.had = 0
+        self.errors = {}
+
+    def close(self):
+        """Whatever is held is released."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
+    def inside(self, mode, token):
+        """Stay for a moment; it counts if it is still ours after that."""
+        begin = time.monotonic_ns()
+        if random.random() < 0.2:
+            time.sleep(random.random() / 20)
+        end = time.monotonic_ns()
+        if stat_lock(self.fd)[0]:
+            print(mode, token, begin, end, flush=True)
+
+    def tenure(self):
+        """Take it, perhaps change the mode, and let it go."""
+        if self.fd < 0:
+            self.fd = os.open(self.path, os.O_RDWR)
+        flags = random.choice((0, 0, TRY, SHARED, SHARED, SHARED | TRY))
+        token = lock(self.fd, flags, 3000)
+        self.had += 1
+        try:
+            self.inside("S" if flags & SHARED else "X", token)
+            if random.random() < 0.1:
+                if not flags & SHARED:
+                    fcntl.ioctl(self.fd, IOC_DOWNGRADE)
+                    self.inside("S", token)
+                self.inside("X", upgrade(self.fd))
+        finally:
+            fcntl.ioctl(self.fd, IOC_UNLOCK)
+
+    def once(self):
+        """Errors may come, but only some."""
+        try:
+            self.tenure()
+        except OSError as error:
+            name = errno.errorcode[error.errno]
+            self.errors[name] = self.errors.get(name, 0) + 1
+            if error.errno in BAD:
+                sys.exit(f"{self.path}: {name}")
+            if error.errno not in USUAL:
+                self.close()
+                time.sleep(0.05)
+
+
+def use(path, while_there):
+    """The second process is a child."""
+    child = os.fork()
+    random.seed()
+    user = User(path)
+    while os.path.exists(while_there):
+        user.once()
+    user.close()
+    print(f"# {path}: {user.had} tenures, {user.errors}", flush=True)
+    if child == 0:
+        os._exit(0)
+    same(os.waitpid(child, 0)[1], 0, "child")
+
+
+def tenures(names):
+    """All of them: begin, end, is it shared, token."""
+    for name in names:
+        with open(name, encoding="ascii") as file:
+            for line in file:
+                word = line.split()
+                if word[:1] in (["X"], ["S"]):
+                    yield int(word[2]), int(word[3]), word[0] == "S", int(word[1])
+
+
+def judge(*names):
+    """In the order in which they began."""
+    all_end = x_end = all_token = x_token = -1
+    found = sorted(tenures(names))
+    for begin, end, shared, token in found:
+        # A reader comes after all writers before it, a writer after everybody.
+        past_end, past_token = (x_end, x_token) if shared else (all_end, all_token)
+        what = f"{'shared' if shared else 'exclusive'} {token} at {begin}"
+        if begin < past_end:
+            sys.exit(f"{what}: one before it ends at {past_end}")
+        # A writer that became a reader keeps its token.
+        if token < past_token or (token == past_token and not shared):
+            sys.exit(f"{what}: there was {past_token} before")
+        all_end, all_token = max(all_end, end), max(all_token, token)
+        if not shared:
+            x_end, x_token = end, token
+    if len(found) < 3:
+        sys.exit(f"only {len(found)} tenures")
+    print(all_token)
+
+
+if __name__ == "__main__":
+    {"use": use, "judge": judge}[sys.argv[1]](*sys.argv[2:])
