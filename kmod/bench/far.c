@@ -44,7 +44,7 @@ struct far_reply {
  * @bulk: with memory for transfers
  * @err: why it was not made
  * @done: it was made, or not
- * @dead: a target that nobody is connected to any more
+ * @dead: there is no other end any more
  */
 struct far {
 	struct list_head list;
@@ -162,8 +162,10 @@ static int far_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	int err;
 
 	if (completion_done(&far->done)) {
-		if (event->event == RDMA_CM_EVENT_DISCONNECTED)
+		if (event->event == RDMA_CM_EVENT_DISCONNECTED) {
+			WRITE_ONCE(far->dead, true);
 			rdma_disconnect(id);
+		}
 		return 0;
 	}
 	err = far_event(far, event);
@@ -228,6 +230,11 @@ int far_connect(struct raw *raw, const char *where, bool bulk)
 	err = rdma_resolve_addr(far->id, NULL, (struct sockaddr *)&addr,
 				FAR_PATH_MS);
 	return err ? err : far_wait(far);
+}
+
+bool far_has_ended(const struct far *far)
+{
+	return READ_ONCE(far->dead);
 }
 
 void far_destroy_qp(struct far *far)

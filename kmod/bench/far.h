@@ -11,6 +11,8 @@
  * -ETIMEDOUT, -ESTALE: with a new @raw it may work.
  */
 int far_connect(struct raw *raw, const char *where, bool bulk);
+/* Has the target left? */
+bool far_has_ended(const struct far *far);
 void far_destroy_qp(struct far *far);
 /* The queue pair, too. */
 void far_destroy(struct far *far);

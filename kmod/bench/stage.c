@@ -252,6 +252,24 @@ static int stage_need(struct stage *stage, const struct stage_paths *paths,
 	return -EINVAL;
 }
 
+/* Of no use any more since its target has left. No actor has it. */
+static void stage_forget_ended(struct stage *stage)
+{
+	struct raw **raw;
+	u32 wait, i;
+
+	for (wait = 0; wait < RAW_WAITS; wait++) {
+		for (i = 0; i < TEAM_MAX; i++) {
+			raw = &stage->raw[wait][i];
+			if (!*raw || !(*raw)->far ||
+			    !far_has_ended((*raw)->far))
+				continue;
+			raw_destroy(*raw);
+			*raw = NULL;
+		}
+	}
+}
+
 int stage_set(struct stage *stage, const struct stage_paths *paths,
 	      const struct figure *figure, struct actor *actors)
 {
@@ -260,6 +278,7 @@ int stage_set(struct stage *stage, const struct stage_paths *paths,
 
 	err = stage_need(stage, paths, figure);
 	stage_forget_errors(stage);
+	stage_forget_ended(stage);
 	if (!err)
 		err = stage_wait(stage, RAW_EVENT, actors, n);
 	if (err)
