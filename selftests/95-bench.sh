@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 # Seconds: 400
 #
 # "tally bench" measures what it was told to, one at a time, and leaves nothing;
