@@ -49,7 +49,7 @@ enum tally_type {
 /* What a lock protects; decides how long a dead holder's lock waits. */
 enum tally_class {
 	TALLY_CLASS_EXTERNAL	= 0,	/* anything: wait for the lease */
-	TALLY_CLASS_REGION	= 1,	/* regions of this home: fenced at once */
+	TALLY_CLASS_REGION	= 1,	/* regions of this home: until it is fenced */
 };
 
 enum tally_counter_op {
