@@ -443,6 +443,27 @@ static int run_and_show(void)
 	return judge() ? FAILED : status;
 }
 
+static const char *arg_rounds(const char *word, void *to)
+{
+	const char *why = arg_u32(word, to);
+	uint32_t rounds = *(uint32_t *)to;
+
+	if (why)
+		return why;
+	return rounds >= 9 && rounds <= 99 ? NULL : "there are 9 to 99 rounds";
+}
+
+static const char *arg_calls(const char *word, void *to)
+{
+	const char *why = arg_u32(word, to);
+	uint32_t calls = *(uint32_t *)to;
+
+	if (why)
+		return why;
+	return calls >= 8 && calls <= 1000000 ? NULL :
+						"there are 8 to 1000000 calls";
+}
+
 /* "-n NODE" is a list of one. */
 static int choose_nodes(void)
 {
@@ -470,8 +491,8 @@ int bench_run(int argc, char **argv)
 		{ .key = "dev", .parse = arg_word, .to = &names->dev },
 		{ .key = "far", .parse = arg_word, .to = &names->far },
 		{ .key = "figure", .parse = arg_word, .to = &bench.figure },
-		{ .key = "rounds", .parse = arg_u32, .to = &bench.rounds },
-		{ .key = "calls", .parse = arg_u32, .to = &bench.calls },
+		{ .key = "rounds", .parse = arg_rounds, .to = &bench.rounds },
+		{ .key = "calls", .parse = arg_calls, .to = &bench.calls },
 		{ .key = "lane", .parse = arg_word, .to = &bench.lane },
 		{ .key = NULL },
 	};

@@ -89,7 +89,9 @@ static bool is_help(int argc, char **argv)
 	return argc == 1 && !strcmp(argv[0], "help");
 }
 
-static int run_command(const struct object *object, int argc, char **argv)
+/* @asked: for help only */
+static int run_command(const struct object *object, int argc, char **argv,
+		       bool asked)
 {
 	const struct command *cmd = object->commands;
 	int status;
@@ -102,7 +104,7 @@ static int run_command(const struct object *object, int argc, char **argv)
 		say("%s has no command '%s'", object->word, argv[0]);
 		return usage(object);
 	}
-	if (is_help(argc - 1, argv + 1)) {
+	if (asked || is_help(argc - 1, argv + 1)) {
 		printf("Usage: tally %s %s %s\n", object->word, cmd->word,
 		       cmd->usage);
 		return DONE;
@@ -114,21 +116,27 @@ static int run_command(const struct object *object, int argc, char **argv)
 	return status;
 }
 
+static bool skip_help(int *argc, char ***argv)
+{
+	if (!*argc || !is_help(1, *argv))
+		return false;
+	(*argv)++;
+	(*argc)--;
+	return true;
+}
+
 static int run_object(int argc, char **argv)
 {
 	const struct object *object = objects;
 	bool asked = false;
 	int status;
 
-	if (is_help(argc, argv)) {
+	/* "help lock break" is "lock break help". */
+	while (skip_help(&argc, &argv))
+		asked = true;
+	if (!argc) {
 		help_all(stdout);
 		return DONE;
-	}
-	if (argc == 2 && is_help(1, argv)) {
-		/* "help lock" is "lock help". */
-		argv++;
-		argc = 1;
-		asked = true;
 	}
 	while (object->word && strcmp(object->word, argv[0]))
 		object++;
@@ -136,13 +144,17 @@ static int run_object(int argc, char **argv)
 		say("there is no object '%s'", argv[0]);
 		return usage(NULL);
 	}
-	if (asked || is_help(argc - 1, argv + 1)) {
+	argv++;
+	argc--;
+	/* "lock help break", too. */
+	asked |= skip_help(&argc, &argv);
+	if (asked && (!argc || !object->commands)) {
 		help_object(stdout, object);
 		return DONE;
 	}
 	if (object->commands)
-		return run_command(object, argc - 1, argv + 1);
-	status = object->run(argc - 1, argv + 1);
+		return run_command(object, argc, argv, asked);
+	status = object->run(argc, argv);
 	return status == USAGE ? usage(object) : status;
 }
 

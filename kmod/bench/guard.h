@@ -12,7 +12,7 @@
 /* In the middle of a pass. */
 enum guard_rest {
 	GUARD_NONE,
-	GUARD_YIELD,	/* all others run until they wait */
+	GUARD_YIELD,	/* on one processor, all others run until they wait */
 	GUARD_SLEEP,	/* the same, and for longer than a try takes */
 };
 

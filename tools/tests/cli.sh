@@ -79,7 +79,7 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..77"
+echo "1..83"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -134,6 +134,12 @@ else
 fi
 
 expect 0 'tally lock run' 'help before the object' help lock
+expect 0 'OBJECT := \{ node' 'help of help' help help
+expect 0 'Usage: tally lock break' 'help before object and command' help lock break
+expect 0 'Usage: tally lock break' 'help before the command' lock help break
+expect 2 "no command 'nope'" 'help of no command' help lock nope
+expect 2 'there are 9 to 99 rounds' 'too few rounds' bench rounds 5
+expect 2 'there are 8 to 1000000 calls' 'too few calls' bench calls 3
 expect 0 'OBJECT := ' 'the long option of help' --help
 expect 0 'module' 'the long option of version' --version
 
