@@ -32,7 +32,8 @@ static void home_op_done(struct tally_op *op)
 	struct home_op *hop = container_of(op, struct home_op, op);
 	struct tally_object *object = hop->home->object;
 
-	WRITE_ONCE(hop->done, true);
+	/* With what it says; home_op_take() may run for another reason. */
+	smp_store_release(&hop->done, true);
 	home_queue(hop->home, 0);
 	tally_object_put(object);
 }
@@ -247,7 +248,7 @@ static void home_op_take(struct tally_lock_home *h, struct home_op *hop)
 		.slot = hop->slot,
 	};
 
-	if (!hop->busy || !READ_ONCE(hop->done))
+	if (!hop->busy || !smp_load_acquire(&hop->done))
 		return;
 	hop->busy = false;
 	if (hop->op.status) {

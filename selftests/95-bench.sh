@@ -89,6 +89,9 @@ check_equal "and its wire" "[1]" "$(value counter.add.atomics)"
 
 begin killed tally bench nodes b,c counter t/c figure counter.add
 check "one begins" wait_until 60 measures
+# As "killall tally" would; its child is to unload the module.
+# shellcheck disable=SC2046 # a list of numbers
+kill -TERM $(grep -lsx "PPid:.$begun" /proc/[0-9]*/status | cut -d / -f 3)
 kill -KILL "$begun"
 wait "$begun" 2> /dev/null
 check "when it is killed its module is unloaded, too" wait_until 60 not_loaded

@@ -112,19 +112,23 @@ static int compare_all(struct bench_names *names)
 	return status;
 }
 
-/* A process that unloads the module when we die before we do so. */
+/*
+ * A process that unloads the module when we die before we do so. Whoever ends all
+ * processes of our name, or of our service, must not end it before us.
+ */
 static pid_t leave_heir(void)
 {
 	pid_t parent = getpid(), pid = fork();
-	sigset_t set;
+	sigset_t all, set;
 	int number;
 
 	if (pid)
 		return pid;
 	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	while (getppid() == parent)
 		sigwait(&set, &number);
