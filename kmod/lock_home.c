@@ -248,6 +248,7 @@ static void home_op_take(struct tally_lock_home *h, struct home_op *hop)
 		.slot = hop->slot,
 	};
 
+	/* What home_op_done() said is there with it. */
 	if (!hop->busy || !smp_load_acquire(&hop->done))
 		return;
 	hop->busy = false;
