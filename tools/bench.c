@@ -443,25 +443,25 @@ static int run_and_show(void)
 	return judge() ? FAILED : status;
 }
 
-static const char *arg_rounds(const char *word, void *to)
+static const char *arg_between(const char *word, void *to, uint32_t least,
+			       uint32_t most, const char *fault)
 {
 	const char *why = arg_u32(word, to);
-	uint32_t rounds = *(uint32_t *)to;
+	uint32_t value = *(uint32_t *)to;
 
 	if (why)
 		return why;
-	return rounds >= 9 && rounds <= 99 ? NULL : "there are 9 to 99 rounds";
+	return value >= least && value <= most ? NULL : fault;
+}
+
+static const char *arg_rounds(const char *word, void *to)
+{
+	return arg_between(word, to, 9, 99, "there are 9 to 99 rounds");
 }
 
 static const char *arg_calls(const char *word, void *to)
 {
-	const char *why = arg_u32(word, to);
-	uint32_t calls = *(uint32_t *)to;
-
-	if (why)
-		return why;
-	return calls >= 8 && calls <= 1000000 ? NULL :
-						"there are 8 to 1000000 calls";
+	return arg_between(word, to, 8, 1000000, "there are 8 to 1000000 calls");
 }
 
 /* "-n NODE" is a list of one. */

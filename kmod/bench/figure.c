@@ -20,16 +20,16 @@
 	  .subject = actor_counter_add, .need = NEED_COUNTER, \
 	  .actors = _actors, .nodes = _nodes }
 
-#define CONTENDED(_name, _base, _actors) \
-	{ .name = _name, .kind = FIGURE_THROUGHPUT, .base = _base, \
-	  .subject = actor_lock_pass, .need = NEED_LOCK, \
-	  .actors = _actors, .nodes = true, .guarded = true, .slow = 4 }
-
-#define QUEUED(_name, _base, _actors) \
+/* A lock goes from one to another; contended or queued. */
+#define PASSED(_name, _base, _actors, _queued) \
 	{ .name = _name, .kind = FIGURE_THROUGHPUT, .base = _base, \
 	  .subject = actor_lock_pass, .need = NEED_LOCK, \
 	  .actors = _actors, .nodes = true, .guarded = true, \
-	  .queued = true, .slow = 4 }
+	  .queued = _queued, .slow = 4 }
+#define CONTENDED(_name, _base, _actors) \
+	PASSED(_name, _base, _actors, false)
+#define QUEUED(_name, _base, _actors) \
+	PASSED(_name, _base, _actors, true)
 
 /* Depth: how many transfers are posted before one is waited for. */
 static const struct figure figures[] = {
