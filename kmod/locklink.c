@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks and the other nodes: messages that come, and what sessions mean. */
-#include <linux/slab.h>
 #include "lockrun.h"
 #include "lockwire.h"
 #include "peer.h"
@@ -57,25 +56,25 @@ void tally_lock_client_error(struct tally_handle *handle, int err)
 	tally_lock_signal(c, TALLY_LOCK_LOST);
 }
 
-/* Could we hand the lock over to that node? */
-static bool lock_linked(struct tally_handle *handle, const char *next)
+/*
+ * The way to a node that we could hand the lock over to. It ends with the link
+ * there is now: what does not arrive is told to the home.
+ */
+static void lock_way_to(struct tally_node *node, const char *name,
+			struct lock_way *way)
 {
 	struct tally_session *s = NULL;
 	struct tally_peer *peer;
-	bool live;
 
-	if (!next || !next[0] || handle->object)
-		return false;
-	peer = tally_peer_find(handle->view->node, next);
+	peer = tally_peer_find(node, name);
 	if (!peer)
-		return false;
+		return;
 	s = tally_peer_session(peer);
 	tally_peer_put(peer);
 	if (!s)
-		return false;
-	live = tally_session_is_live(s);
+		return;
+	way->conn = tally_session_ctrl(s, TALLY_MSG_LOCK, &way->head);
 	tally_session_put(s);
-	return live;
 }
 
 /**
@@ -96,10 +95,8 @@ void tally_lock_client_message(struct tally_handle *handle,
 	trace_tally_lock_message(false, handle->view->remote_id, handle->id,
 				 msg->type, msg->gen ?: msg->next_gen);
 	in->msg = *msg;
-	if (msg->type == TALLY_LM_SUCC && lock_linked(handle, next)) {
-		in->linked = true;
-		strscpy(in->next, next, sizeof(in->next));
-	}
+	if (next && next[0] && !handle->object)
+		lock_way_to(handle->view->node, next, &in->next);
 	spin_lock_irqsave(&c->lock, flags);
 	list_add_tail(&in->list, &c->inbox);
 	tally_lock_run_unlock(c, flags);
@@ -125,7 +122,7 @@ static void lock_link_up(struct tally_handle *handle, void *ctx)
 	if (!lock_in_session(c, ctx, true))
 		return;
 	tally_lock_signal(c, TALLY_LOCK_UP);
-	flush_work(&c->send);
+	tally_lock_send_flush(c);
 }
 
 static void lock_link_down(struct tally_handle *handle, void *ctx)
@@ -134,7 +131,7 @@ static void lock_link_down(struct tally_handle *handle, void *ctx)
 		return;
 	tally_lock_signal(handle->lock, TALLY_LOCK_DOWN);
 	/* What it has taken from the outbox must not go out on the next link. */
-	flush_work(&handle->lock->send);
+	tally_lock_send_flush(handle->lock);
 }
 
 static void lock_session_lost(struct tally_handle *handle, void *ctx)

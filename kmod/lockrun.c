@@ -7,7 +7,6 @@
  * carries their actions out. Whoever comes while somebody runs leaves the work to him, so
  * events never nest and their order is kept.
  */
-#include <linux/slab.h>
 #include "lockrun.h"
 #include "trace.h"
 
@@ -295,13 +294,13 @@ static void lock_event_msg(struct tally_lock_client *c,
 		};
 		lock_event_set(c, ev);
 	}
-	ev->linked = in->linked;
-	if (in->linked) {
-		strscpy(c->next, in->next, sizeof(c->next));
+	ev->linked = in->next.conn;
+	if (ev->linked) {
+		swap(c->next, in->next);
 		c->next_session = in->msg.next_session;
 	}
 	list_del(&in->list);
-	kfree(in);
+	tally_lock_in_free(in);
 }
 
 static void lock_event_pending(struct tally_lock_client *c,
@@ -453,7 +452,7 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock)
 {
 	struct tally_conn *conn;
-	bool unpin;
+	bool send, unpin;
 
 	if (c->running) {
 		spin_unlock_irqrestore(&c->lock, flags);
@@ -472,11 +471,15 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 		spin_lock_irqsave(&c->lock, flags);
 	}
 	c->running = false;
+	send = c->send_due;
+	c->send_due = false;
 	unpin = lock_unpin(c);
 	/* Who waits comes into the queue first, and looks with c->lock then. */
 	if (waitqueue_active(&c->idle))
 		wake_up_all(&c->idle);
 	spin_unlock_irqrestore(&c->lock, flags);
+	if (send)
+		tally_lock_send(c);
 	if (unpin)
 		tally_handle_put(c->handle);
 }
@@ -553,7 +556,9 @@ void tally_lock_client_destroy(struct tally_handle *handle)
 	if (handle->object)
 		tally_lock_home_detach(handle->object, handle);
 	list_for_each_entry_safe(in, next, &c->inbox, list)
-		kfree(in);
+		tally_lock_in_free(in);
+	if (c->next.conn)
+		tally_conn_put(c->next.conn);
 	if (c->session)
 		tally_session_put(c->session);
 	kfree(c);

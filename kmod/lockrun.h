@@ -7,8 +7,10 @@
 #ifndef TALLY_LOCKRUN_H
 #define TALLY_LOCKRUN_H
 
+#include <linux/slab.h>
 #include "lock.h"
 #include "lockclient.h"
+#include "msg.h"
 #include "op.h"
 
 /* Messages one lock can have waiting to be sent: it asks one thing at a time. */
@@ -22,17 +24,25 @@
 #define TALLY_LOCK_SET		BIT(4)
 
 /**
+ * struct lock_way - how a message goes
+ * @conn: control conn, referenced; NULL: there is no link
+ * @head: what its header says
+ */
+struct lock_way {
+	struct tally_conn *conn;
+	struct tally_msg_head head;
+};
+
+/**
  * struct lock_in - a message that came
  * @list: in client->inbox
  * @msg: the message
- * @linked: SUCC: there is a link to @next
- * @next: SUCC: name of the successor
+ * @next: SUCC: the way to the successor
  */
 struct lock_in {
 	struct list_head list;
 	struct tally_lmsg msg;
-	bool linked;
-	char next[TALLY_NAME_SIZE];
+	struct lock_way next;
 };
 
 /**
@@ -63,17 +73,21 @@ struct lock_in {
  * @recalled_at: CLOCK_BOOTTIME ns at which another node began to wait
  * @managed_until: jiffies until which the word is not worth a look
  * @outbox: ring of messages to send
- * @out_head: next to send
+ * @out_head: next to send, or being sent
  * @out_tail: next free
- * @next: name of the successor that was announced last
+ * @sending: somebody empties the outbox, or is about to: one at a time, which
+ *	keeps the messages in order
+ * @send_due: it is whoever runs, when nothing is left to be done
+ * @sends: how often somebody was through with it
+ * @next: the way to the successor that was announced last
  * @next_session: its session at the home
  * @handed: generation last handed over, 0: it is known to have arrived
  * @handed_to: id of our session with the node it went to
- * @violation: the home broke the protocol
- * @send: sends
+ * @send: sends what could not be sent at once
+ * @accuse: the home broke the protocol
  * @retry: starts our own lock over when the loopback conn broke
  * @polls: what acquiring it taught about polling; any value will do
- * @idle: woken when pending events have been taken
+ * @idle: woken when pending events have been taken, or the outbox is empty
  */
 struct tally_lock_client {
 	struct tally_handle *handle;
@@ -103,16 +117,27 @@ struct tally_lock_client {
 	struct tally_lmsg outbox[TALLY_LOCK_OUTBOX];
 	u32 out_head;
 	u32 out_tail;
-	char next[TALLY_NAME_SIZE];
+	bool sending;
+	bool send_due;
+	u32 sends;
+	struct lock_way next;
 	u64 next_session;
 	u64 handed;
 	u64 handed_to;
-	bool violation;
 	struct work_struct send;
+	struct work_struct accuse;
 	struct delayed_work retry;
 	struct tally_polls polls;
 	wait_queue_head_t idle;
 };
+
+/* A message has been taken, or never will be. */
+static inline void tally_lock_in_free(struct lock_in *in)
+{
+	if (in->next.conn)
+		tally_conn_put(in->next.conn);
+	kfree(in);
+}
 
 /* It is a lock of our own node. */
 static inline bool tally_lock_ours(struct tally_lock_client *c)
@@ -138,10 +163,14 @@ void tally_lock_signal(struct tally_lock_client *c, u8 what);
 void tally_lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg);
 /* Nothing that waits goes to the home: RESYNC says it as state. */
 void tally_lock_out_drop(struct tally_lock_client *c);
-/* The home is to be told that it broke the protocol. */
+/* The home broke the protocol. */
 void tally_lock_accuse(struct tally_lock_client *c);
 /* Our own lock's operation broke: start over when that is possible. */
 void tally_lock_start_over(struct tally_lock_client *c);
+/* Without it: @send_due was true, and is false now. Any context. */
+void tally_lock_send(struct tally_lock_client *c);
+/* What is in the outbox has left it on return. Process context. */
+void tally_lock_send_flush(struct tally_lock_client *c);
 void tally_lock_send_init(struct tally_lock_client *c);
 
 #endif

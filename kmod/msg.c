@@ -300,14 +300,15 @@ static void tally_msgs_deliver(struct work_struct *work)
 
 static struct tally_send *tally_send_make(const struct tally_msg_head *head,
 					  const void *body, u32 len,
-					  const void *more, u32 more_len)
+					  const void *more, u32 more_len,
+					  gfp_t gfp)
 {
 	u32 size = sizeof(struct tally_hdr) + len + more_len;
 	struct tally_send *send;
 	struct tally_hdr *hdr;
 	u8 *to;
 
-	send = kzalloc(struct_size(send, buf, size), GFP_NOIO);
+	send = kzalloc(struct_size(send, buf, size), gfp);
 	if (!send)
 		return NULL;
 	send->cqe.done = tally_send_completed;
@@ -366,22 +367,24 @@ static int tally_msgs_enqueue(struct tally_conn *conn, struct tally_send *send)
  * @len: its length
  * @more: second part
  * @more_len: its length, or 0
+ * @gfp: how to wait for memory; nothing else is waited for
  *
  * Messages arrive in the order in which they were queued.
  *
- * Context: process; may sleep for memory, not for the network.
- * Return: 0, -ENOTCONN, -EMSGSIZE, or -ENOMEM: then the caller must fail the
- * conn, as a message may be dropped only with its conn.
+ * Context: as @gfp; with GFP_NOWAIT any but hard interrupts.
+ * Return: 0, -ENOTCONN, -EMSGSIZE, or -ENOMEM: then the caller must send it
+ * later or fail the conn, as a message may be dropped only with its conn.
  */
 int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
-		   const void *body, u32 len, const void *more, u32 more_len)
+		   const void *body, u32 len, const void *more, u32 more_len,
+		   gfp_t gfp)
 {
 	struct tally_send *send;
 	int err;
 
 	if (len > TALLY_BODY_MAX || more_len > TALLY_BODY_MAX - len)
 		return -EMSGSIZE;
-	send = tally_send_make(head, body, len, more, more_len);
+	send = tally_send_make(head, body, len, more, more_len, gfp);
 	if (!send)
 		return -ENOMEM;
 	err = tally_msgs_enqueue(conn, send);
@@ -503,7 +506,7 @@ static int tally_msgs_fill(struct tally_conn *conn, struct tally_msgs *msgs)
 	int i, err;
 
 	for (i = 0; i < TALLY_MSG_CREDITS; i++) {
-		send = tally_send_make(&head, NULL, 0, NULL, 0);
+		send = tally_send_make(&head, NULL, 0, NULL, 0, GFP_KERNEL);
 		if (!send)
 			return -ENOMEM;
 		send->credit = true;

@@ -48,12 +48,13 @@ struct tally_msg_head {
 };
 
 /*
- * Queue a message of two parts (the second may be empty). Process context,
- * may sleep for memory. Return: 0, -ENOTCONN, -ENOMEM (then the caller must
- * fail the conn: a message may be dropped only with its conn), -EMSGSIZE.
- * The body is copied.
+ * Queue a message of two parts (the second may be empty). As @gfp, waits for
+ * memory, never for the network. Return: 0, -ENOTCONN, -ENOMEM (then the caller
+ * sends it later or fails the conn: a message may be dropped only with its
+ * conn), -EMSGSIZE. The body is copied.
  */
 int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
-		   const void *body, u32 len, const void *more, u32 more_len);
+		   const void *body, u32 len, const void *more, u32 more_len,
+		   gfp_t gfp);
 
 #endif

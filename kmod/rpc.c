@@ -211,7 +211,8 @@ static int rpc_transmit(struct tally_session *s, struct rpc_call *call,
 		.session = s->id,
 	};
 
-	return tally_msg_send(ctrl, &head, call->body, call->len, NULL, 0);
+	return tally_msg_send(ctrl, &head, call->body, call->len, NULL, 0,
+			      GFP_NOIO);
 }
 
 /* The control conn of the present link, referenced, and its generation. */
@@ -485,7 +486,8 @@ static void rpc_send_reply(struct tally_sreq *req)
 	ctrl = rpc_ctrl(s, &link);
 	if (!ctrl)
 		return;
-	err = tally_msg_send(ctrl, &head, req->reply, req->reply_len, NULL, 0);
+	err = tally_msg_send(ctrl, &head, req->reply, req->reply_len, NULL, 0,
+			     GFP_NOIO);
 	if (err)
 		tally_conn_fail(ctrl, err);
 	tally_conn_put(ctrl);

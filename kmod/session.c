@@ -272,11 +272,18 @@ static void session_link_work(struct work_struct *work)
 	tally_session_put(s);
 }
 
-static struct tally_conn *session_ctrl(struct tally_session *s, bool opening)
+/* Fills @head for a message of @type. Return: as tally_session_ctrl(). */
+static struct tally_conn *session_ctrl(struct tally_session *s, bool opening,
+				       u16 type, struct tally_msg_head *head)
 {
 	struct tally_conn *ctrl = NULL;
 	unsigned long flags;
 
+	*head = (struct tally_msg_head){
+		.type = type,
+		.slot = s->my_slot,
+		.session = s->id,
+	};
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->state == TALLY_SESSION_LIVE ||
 	    (opening && s->state == TALLY_SESSION_OPENING))
@@ -285,21 +292,33 @@ static struct tally_conn *session_ctrl(struct tally_session *s, bool opening)
 	return ctrl;
 }
 
+/**
+ * tally_session_ctrl - the way of a one-way message
+ * @s: the session
+ * @type: enum tally_msg_type
+ * @head: filled: what its header says
+ *
+ * Context: any.
+ * Return: the control conn of the link there is, referenced, or NULL.
+ */
+struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head)
+{
+	return session_ctrl(s, false, type, head);
+}
+
 int tally_session_transmit(struct tally_session *s, bool opening, u16 type,
 			   const void *body, u32 len, const void *more,
 			   u32 more_len)
 {
-	struct tally_msg_head head = {
-		.type = type,
-		.slot = s->my_slot,
-		.session = s->id,
-	};
-	struct tally_conn *ctrl = session_ctrl(s, opening);
+	struct tally_msg_head head;
+	struct tally_conn *ctrl;
 	int err;
 
+	ctrl = session_ctrl(s, opening, type, &head);
 	if (!ctrl)
 		return -ENOTCONN;
-	err = tally_msg_send(ctrl, &head, body, len, more, more_len);
+	err = tally_msg_send(ctrl, &head, body, len, more, more_len, GFP_NOIO);
 	if (err == -ENOMEM) {
 		/* A message may be lost only together with its link. */
 		tally_conn_fail(ctrl, err);

@@ -215,6 +215,12 @@ u64 tally_session_lease_left(struct tally_session *s);
  */
 struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash);
 
+/*
+ * The way of a message of @type: the control conn, referenced, and @head; NULL
+ * when there is no link. Any context.
+ */
+struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head);
 /* Send a one-way message. Process context. Return: 0 or -ENOTCONN. */
 int tally_session_send(struct tally_session *s, u16 type, const void *body,
 		       u32 len, const void *more, u32 more_len);
