@@ -347,7 +347,8 @@ static void tally_conn_stop(struct tally_conn *conn)
 		return;
 	if (conn->id)
 		rdma_disconnect(conn->id);
-	drained = tally_drain_qp(conn->qp, &conn->sq_drain, &conn->rq_drain);
+	drained = tally_drain_qp(conn->qp, &conn->cq, &conn->sq_drain,
+				 &conn->rq_drain);
 	if (conn->msgs)
 		tally_msgs_stop(conn);
 	tally_conn_destroy_qp(conn);
@@ -525,7 +526,9 @@ int tally_conn_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr)
 	if (!err)
 		err = tally_cq_create(&conn->cq, conn->dev->ibdev, conn,
 				      attr->cap.max_send_wr +
-				      attr->cap.max_recv_wr, conn->messages);
+				      attr->cap.max_recv_wr,
+				      conn->messages ? tally_msgs_deliver :
+						       NULL);
 	attr->send_cq = conn->cq.cq;
 	attr->recv_cq = conn->cq.cq;
 	return err;

@@ -29,6 +29,19 @@ module_param(polls, uint, 0644);
 MODULE_PARM_DESC(polls, "look at most so often for a completion before sleeping; 0: never");
 
 static struct workqueue_struct *tally_cq_wq;
+/* Those whose work may sleep. */
+static struct workqueue_struct *tally_msg_wq;
+
+/**
+ * tally_cq_queue - have the work item run, now or again
+ * @q: queue
+ *
+ * Context: any.
+ */
+void tally_cq_queue(struct tally_cq *q)
+{
+	queue_work(q->after ? tally_msg_wq : tally_cq_wq, &q->work);
+}
 
 /* Return: how many, -EBUSY when somebody else does. */
 static int tally_cq_take(struct tally_cq *q)
@@ -68,14 +81,17 @@ void tally_cq_kick(struct tally_cq *q)
 static void tally_cq_work(struct work_struct *work)
 {
 	struct tally_cq *q = container_of(work, struct tally_cq, work);
+	struct tally_conn *conn = container_of(q, struct tally_conn, cq);
 	int budget = TALLY_CQ_BUDGET, n;
 
 	do {
 		n = tally_cq_take(q);
+		if (q->after)
+			q->after(conn);
 	} while (n > 0 && --budget);
 	tally_cq_kick(q);
 	if (n || tally_cq_arm(q))
-		queue_work(tally_cq_wq, &q->work);
+		tally_cq_queue(q);
 }
 
 /* Is there a caller to tell this event to? */
@@ -99,7 +115,7 @@ static void tally_cq_event(struct ib_cq *cq, void *context)
 	struct tally_cq *q = &conn->cq;
 
 	if (READ_ONCE(q->flying) != 1 || !tally_cq_tell(q))
-		queue_work(tally_cq_wq, &q->work);
+		tally_cq_queue(q);
 }
 
 static bool tally_cq_has_event(struct tally_cq *q)
@@ -137,7 +153,7 @@ static void tally_cq_leave(struct tally_cq *q)
 		while (state & TALLY_CQ_EVENT) {
 			tally_cq_forget(q);
 			if (tally_cq_arm(q))
-				queue_work(tally_cq_wq, &q->work);
+				tally_cq_queue(q);
 			state = atomic_read(&q->state);
 		}
 	} while (!atomic_try_cmpxchg(&q->state, &state,
@@ -315,13 +331,15 @@ static int tally_cq_vector(struct ib_device *ibdev)
  * @ibdev: device
  * @conn: the conn with @q in it, which becomes its context
  * @entries: how many completions it can hold
- * @messages: of a control conn
+ * @after: what the work item goes on with where it took completions, or NULL;
+ *	nobody but the work item takes any then
  *
  * Context: process.
  * Return: 0 or a negative errno.
  */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
-		    struct tally_conn *conn, int entries, bool messages)
+		    struct tally_conn *conn, int entries,
+		    void (*after)(struct tally_conn *conn))
 {
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
@@ -329,19 +347,27 @@ int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 	};
 	struct ib_cq *cq;
 
-	cq = messages ? ib_alloc_cq_any(ibdev, conn, entries,
-					IB_POLL_WORKQUEUE) :
-			ib_create_cq(ibdev, tally_cq_event, NULL, conn, &attr);
+	cq = ib_create_cq(ibdev, tally_cq_event, NULL, conn, &attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	q->cq = cq;
-	q->messages = messages;
-	if (messages)
-		return 0;
-	atomic_set(&q->state, TALLY_CQ_OPEN);
+	q->after = after;
+	if (!after)
+		atomic_set(&q->state, TALLY_CQ_OPEN);
 	if (tally_cq_arm(q))
-		queue_work(tally_cq_wq, &q->work);
+		tally_cq_queue(q);
 	return 0;
+}
+
+/**
+ * tally_cq_flush - what the work item does now has been done on return
+ * @q: queue
+ *
+ * Context: process.
+ */
+void tally_cq_flush(struct tally_cq *q)
+{
+	flush_work(&q->work);
 }
 
 /**
@@ -354,11 +380,6 @@ void tally_cq_destroy(struct tally_cq *q)
 {
 	if (!q->cq)
 		return;
-	if (q->messages) {
-		ib_free_cq(q->cq);
-		q->cq = NULL;
-		return;
-	}
 	atomic_andnot(TALLY_CQ_OPEN, &q->state);
 	wake_up_all(&q->wait);
 	wait_event(q->wait, !(atomic_read(&q->state) & TALLY_CQ_WAITER));
@@ -376,7 +397,13 @@ void tally_cq_destroy(struct tally_cq *q)
 int tally_cqs_init(void)
 {
 	tally_cq_wq = tally_compat_wq("tally_cq");
-	return tally_cq_wq ? 0 : -ENOMEM;
+	if (!tally_cq_wq)
+		return -ENOMEM;
+	tally_msg_wq = tally_compat_wq("tally_msg");
+	if (tally_msg_wq)
+		return 0;
+	destroy_workqueue(tally_cq_wq);
+	return -ENOMEM;
 }
 
 /**
@@ -386,5 +413,6 @@ int tally_cqs_init(void)
  */
 void tally_cqs_exit(void)
 {
+	destroy_workqueue(tally_msg_wq);
 	destroy_workqueue(tally_cq_wq);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The completion queue of a conn. Of a control conn the workqueue of the RDMA
- * core takes the completions, as messages are handled where one may sleep. Of a
- * lane a work item takes its completions, unless one
- * caller waits for the only operation in flight: then the device's event wakes
- * that caller, who takes the completion himself. That saves the way through the
- * work item, which is long where an operation is short.
+ * The completion queue of a conn. A work item takes its completions. Of a
+ * control conn it goes on to handle the messages that came, without another
+ * change of tasks; as that may sleep, it has a workqueue of its own. Of a lane it
+ * makes way for one caller who waits for the only operation in flight: the
+ * device's event wakes that caller, who takes the completion himself. That saves
+ * the way through the work item, which is long where an operation is short.
  */
 #ifndef TALLY_CQ_H
 #define TALLY_CQ_H
@@ -34,7 +34,7 @@ struct tally_polls {
 /**
  * struct tally_cq - a completion queue, part of its conn
  * @cq: the device's queue, whose context is the conn; NULL before and after
- * @messages: it is a control conn's
+ * @after: called by @work when it took some, may sleep; NULL: it is a lane's
  * @work: takes completions
  * @taken: bit 0: somebody takes
  * @wc: what he took
@@ -47,7 +47,7 @@ struct tally_polls {
  */
 struct tally_cq {
 	struct ib_cq *cq;
-	bool messages;
+	void (*after)(struct tally_conn *conn);
 	struct work_struct work;
 	unsigned long taken;
 	struct ib_wc wc[TALLY_CQ_BATCH];
@@ -60,9 +60,14 @@ struct tally_cq {
 };
 
 void tally_cq_init(struct tally_cq *q);
-/* For the conn that has @q in it. Process context. */
+/* For the conn that has @q in it; @after: see above. Process context. */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
-		    struct tally_conn *conn, int entries, bool messages);
+		    struct tally_conn *conn, int entries,
+		    void (*after)(struct tally_conn *conn));
+/* Have the work item run, now or again. Any context. */
+void tally_cq_queue(struct tally_cq *q);
+/* What it does now has been done on return. Process context. */
+void tally_cq_flush(struct tally_cq *q);
 /* No QP uses it any more. Waits for who is inside. Process context. */
 void tally_cq_destroy(struct tally_cq *q);
 /* Something was completed otherwise than by taking it. Any context. */

@@ -45,41 +45,49 @@ static int tally_drain_post_rq(struct ib_qp *qp, struct tally_drain *drain)
 	return ib_post_recv(qp, &wr, NULL);
 }
 
-static bool tally_drain_wait(struct tally_drain *drain)
+/* Who takes completions may be held up by what he does with messages. */
+static bool tally_drain_wait(struct tally_cq *q, struct tally_drain *drain)
 {
+	if (wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT))
+		return true;
+	tally_cq_flush(q);
 	return wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT);
 }
 
 /* Some devices know better how; they are trusted to come to an end. */
-static bool tally_drain_sq(struct ib_qp *qp, struct tally_drain *drain)
+static bool tally_drain_sq(struct ib_qp *qp, struct tally_cq *q,
+			   struct tally_drain *drain)
 {
 	if (qp->device->ops.drain_sq) {
 		qp->device->ops.drain_sq(qp);
 		return true;
 	}
-	return !tally_drain_post_sq(qp, drain) && tally_drain_wait(drain);
+	return !tally_drain_post_sq(qp, drain) && tally_drain_wait(q, drain);
 }
 
-static bool tally_drain_rq(struct ib_qp *qp, struct tally_drain *drain)
+static bool tally_drain_rq(struct ib_qp *qp, struct tally_cq *q,
+			   struct tally_drain *drain)
 {
 	if (qp->device->ops.drain_rq) {
 		qp->device->ops.drain_rq(qp);
 		return true;
 	}
-	return !tally_drain_post_rq(qp, drain) && tally_drain_wait(drain);
+	return !tally_drain_post_rq(qp, drain) && tally_drain_wait(q, drain);
 }
 
 /**
  * tally_drain_qp - empty both queues of a QP
  * @qp: queue pair with a free entry in each queue and two in its CQ
+ * @q: its CQ
  * @sq: mark for the send queue
  * @rq: mark for the receive queue
  *
- * Context: process; sleeps, at most 6 s.
+ * Context: process; sleeps, at most 12 s beside what messages take that are
+ * being handled.
  * Return: true when both are empty.
  */
-bool tally_drain_qp(struct ib_qp *qp, struct tally_drain *sq,
-		    struct tally_drain *rq)
+bool tally_drain_qp(struct ib_qp *qp, struct tally_cq *q,
+		    struct tally_drain *sq, struct tally_drain *rq)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	bool drained;
@@ -87,8 +95,8 @@ bool tally_drain_qp(struct ib_qp *qp, struct tally_drain *sq,
 	tally_drain_init(sq);
 	tally_drain_init(rq);
 	drained = !ib_modify_qp(qp, &attr, IB_QP_STATE);
-	drained = drained && tally_drain_sq(qp, sq);
-	drained = drained && tally_drain_rq(qp, rq);
+	drained = drained && tally_drain_sq(qp, q, sq);
+	drained = drained && tally_drain_rq(qp, q, rq);
 	if (!drained)
 		pr_warn("%s: QP %u did not empty before it was destroyed\n",
 			dev_name(&qp->device->dev), qp->qp_num);

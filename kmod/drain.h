@@ -5,6 +5,7 @@
 
 #include <linux/completion.h>
 #include <rdma/ib_verbs.h>
+#include "cq.h"
 
 /**
  * struct tally_drain - the last work request of a queue
@@ -22,7 +23,7 @@ struct tally_drain {
  * false when a queue did not empty; then completions may come until the CQ is
  * freed.
  */
-bool tally_drain_qp(struct ib_qp *qp, struct tally_drain *sq,
-		    struct tally_drain *rq);
+bool tally_drain_qp(struct ib_qp *qp, struct tally_cq *q,
+		    struct tally_drain *sq, struct tally_drain *rq);
 
 #endif

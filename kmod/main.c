@@ -6,7 +6,6 @@
 #include "dev.h"
 #include "fs.h"
 #include "lock.h"
-#include "msg.h"
 #include "netlink.h"
 #include "node.h"
 #include "op.h"
@@ -114,12 +113,9 @@ static int __init tally_init(void)
 	err = tally_conn_init();
 	if (err)
 		goto err_op;
-	err = tally_msgs_init();
-	if (err)
-		goto err_conn;
 	err = tally_dev_init();
 	if (err)
-		goto err_msgs;
+		goto err_conn;
 	err = tally_xfer_init();
 	if (err)
 		goto err_dev;
@@ -147,8 +143,6 @@ err_xfer:
 	tally_xfer_exit();
 err_dev:
 	tally_dev_exit();
-err_msgs:
-	tally_msgs_exit();
 err_conn:
 	tally_conn_exit();
 err_op:
@@ -164,7 +158,6 @@ static void __exit tally_exit(void)
 	tally_nodes_exit();
 	tally_xfer_exit();
 	tally_dev_exit();
-	tally_msgs_exit();
 	tally_conn_exit();
 	tally_op_exit();
 }

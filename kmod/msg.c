@@ -39,8 +39,6 @@ struct tally_send {
 
 /**
  * struct tally_msgs - messages of one conn; under conn->lock
- * @conn: the conn
- * @work: delivers
  * @recvs: RECV buffers
  * @arrived: received and not delivered yet, in order
  * @queue: to be sent, in order
@@ -53,8 +51,6 @@ struct tally_send {
  * @broken: something malformed came: what follows is not looked at
  */
 struct tally_msgs {
-	struct tally_conn *conn;
-	struct work_struct work;
 	struct tally_recv recvs[TALLY_MSG_DEPTH];
 	struct list_head arrived;
 	struct list_head queue;
@@ -66,8 +62,6 @@ struct tally_msgs {
 	bool live;
 	bool broken;
 };
-
-static struct workqueue_struct *tally_msgs_wq;
 
 static void tally_send_unmap(struct tally_conn *conn, struct tally_send *send)
 {
@@ -222,8 +216,6 @@ static void tally_recv_arrived(struct tally_conn *conn,
 	}
 	recv->len = len;
 	list_add_tail(&recv->list, &msgs->arrived);
-	if (msgs->live)
-		queue_work(tally_msgs_wq, &msgs->work);
 	tally_msgs_pump(conn);
 }
 
@@ -246,15 +238,16 @@ static void tally_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
-static struct tally_recv *tally_msgs_next(struct tally_msgs *msgs)
+static struct tally_recv *tally_msgs_next(struct tally_conn *conn)
 {
-	struct tally_conn *conn = msgs->conn;
-	struct tally_recv *recv;
+	struct tally_msgs *msgs = conn->msgs;
+	struct tally_recv *recv = NULL;
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->lock, flags);
-	recv = list_first_entry_or_null(&msgs->arrived, struct tally_recv,
-					list);
+	if (msgs->live)
+		recv = list_first_entry_or_null(&msgs->arrived,
+						struct tally_recv, list);
 	if (recv)
 		list_del_init(&recv->list);
 	spin_unlock_irqrestore(&conn->lock, flags);
@@ -279,14 +272,18 @@ static void tally_recv_consumed(struct tally_conn *conn,
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
-static void tally_msgs_deliver(struct work_struct *work)
+/**
+ * tally_msgs_deliver - hand the messages that came to the conn's owner
+ * @conn: control conn
+ *
+ * Context: the work item of its completion queue; sleeps as its owner does.
+ */
+void tally_msgs_deliver(struct tally_conn *conn)
 {
-	struct tally_msgs *msgs = container_of(work, struct tally_msgs, work);
-	struct tally_conn *conn = msgs->conn;
 	const struct tally_hdr *hdr;
 	struct tally_recv *recv;
 
-	while ((recv = tally_msgs_next(msgs))) {
+	while ((recv = tally_msgs_next(conn))) {
 		hdr = (void *)recv->buf;
 		trace_tally_msg_recv(conn, hdr);
 		if (hdr->type != cpu_to_be16(TALLY_MSG_CREDIT) &&
@@ -421,7 +418,7 @@ void tally_msgs_live(struct tally_conn *conn)
 	spin_lock_irqsave(&conn->lock, flags);
 	if (conn->msgs) {
 		conn->msgs->live = true;
-		queue_work(tally_msgs_wq, &conn->msgs->work);
+		tally_cq_queue(&conn->cq);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
@@ -437,12 +434,12 @@ void tally_msgs_stop(struct tally_conn *conn)
 	struct tally_msgs *msgs = conn->msgs;
 	unsigned long flags;
 
-	flush_work(&msgs->work);
+	tally_cq_flush(&conn->cq);
 	/* In case the QP did not empty: what comes now is too late. */
 	spin_lock_irqsave(&conn->lock, flags);
 	msgs->live = false;
 	spin_unlock_irqrestore(&conn->lock, flags);
-	cancel_work_sync(&msgs->work);
+	tally_cq_flush(&conn->cq);
 }
 
 /**
@@ -532,9 +529,7 @@ int tally_msgs_create(struct tally_conn *conn)
 
 	if (!msgs)
 		return -ENOMEM;
-	msgs->conn = conn;
 	tally_credits_init(&msgs->credits);
-	INIT_WORK(&msgs->work, tally_msgs_deliver);
 	INIT_LIST_HEAD(&msgs->arrived);
 	INIT_LIST_HEAD(&msgs->queue);
 	INIT_LIST_HEAD(&msgs->wire);
@@ -566,25 +561,4 @@ void tally_msgs_destroy(struct tally_conn *conn)
 		tally_recv_free(conn, &msgs->recvs[i]);
 	kvfree(msgs);
 	conn->msgs = NULL;
-}
-
-/**
- * tally_msgs_init - make what all conns share
- *
- * Return: 0 or -ENOMEM.
- */
-int tally_msgs_init(void)
-{
-	tally_msgs_wq = tally_compat_wq("tally_msg");
-	return tally_msgs_wq ? 0 : -ENOMEM;
-}
-
-/**
- * tally_msgs_exit - undo tally_msgs_init()
- *
- * Every conn must be closed.
- */
-void tally_msgs_exit(void)
-{
-	destroy_workqueue(tally_msgs_wq);
 }

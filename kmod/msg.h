@@ -2,8 +2,8 @@
 /*
  * Control messages on a conn: a RECV ring, a send queue, and credits. A side
  * never has more messages on the wire than the other has RECVs posted; the
- * last two are kept for CREDIT. Messages are delivered in order, in a work
- * item of the conn, through conn->ops->message.
+ * last two are kept for CREDIT. Messages are delivered in order, in the work
+ * item of the conn's completion queue, through conn->ops->message.
  */
 #ifndef TALLY_MSG_H
 #define TALLY_MSG_H
@@ -11,14 +11,13 @@
 #include <linux/types.h>
 #include "conn.h"
 
-int tally_msgs_init(void);
-void tally_msgs_exit(void);
-
 /* Called by conn.c around the life of the QP. */
 int tally_msgs_create(struct tally_conn *conn);	/* before the QP is made */
 int tally_msgs_start(struct tally_conn *conn);	/* QP made: post the RECVs */
 /* Up() was called: deliver what came and what will come. */
 void tally_msgs_live(struct tally_conn *conn);
+/* Deliver what came: after completions were taken. */
+void tally_msgs_deliver(struct tally_conn *conn);
 /* Drained: deliver what came, then no more upcalls. */
 void tally_msgs_stop(struct tally_conn *conn);
 void tally_msgs_destroy(struct tally_conn *conn);
