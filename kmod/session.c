@@ -17,9 +17,11 @@ static const struct tally_session_ops *upper(void)
 	return &tally_node_ops()->session;
 }
 
-static void session_free(struct kref *ref)
+/* The node's last reference may go here: its workqueue ends elsewhere. */
+static void session_free(struct work_struct *work)
 {
-	struct tally_session *s = container_of(ref, struct tally_session, ref);
+	struct tally_session *s = container_of(work, struct tally_session,
+					       free_work);
 
 	tally_rpc_destroy(s);
 	tally_node_slot_put(s->node, s->peer_slot);
@@ -27,6 +29,13 @@ static void session_free(struct kref *ref)
 	tally_node_put(s->node);
 	memzero_explicit(s->key, sizeof(s->key));
 	kfree(s);
+}
+
+static void session_release(struct kref *ref)
+{
+	struct tally_session *s = container_of(ref, struct tally_session, ref);
+
+	queue_work(s->node->wq, &s->free_work);
 }
 
 /**
@@ -45,11 +54,11 @@ struct tally_session *tally_session_get(struct tally_session *s)
  * tally_session_put - give a reference back
  * @s: from tally_session_get() or a function that says so
  *
- * Context: process.
+ * Context: any.
  */
 void tally_session_put(struct tally_session *s)
 {
-	kref_put(&s->ref, session_free);
+	kref_put(&s->ref, session_release);
 }
 
 /**
@@ -358,6 +367,7 @@ session_alloc(const struct tally_session_params *params)
 	init_waitqueue_head(&s->wait);
 	INIT_WORK(&s->link_work, session_link_work);
 	INIT_WORK(&s->lanes_work, tally_link_lanes_work);
+	INIT_WORK(&s->free_work, session_free);
 	tally_lease_init(s);
 	s->node = tally_node_get(params->node);
 	s->peer = tally_peer_get(params->peer);

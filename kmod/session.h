@@ -69,6 +69,7 @@ enum tally_session_state {
  * @link_work: follows up changes of the link: tells the object layer, asks
  *	for a reconnect, ends the session
  * @lanes_work: all lanes are up: say so to the peer
+ * @free_work: frees it, as the last reference may go anywhere
  * @watch: device removal
  * @client: our requests at the peer, rpc.c
  * @server: the peer's requests at us, rpc.c
@@ -116,6 +117,7 @@ struct tally_session {
 	struct delayed_work tick;
 	struct work_struct link_work;
 	struct work_struct lanes_work;
+	struct work_struct free_work;
 	struct tally_dev_user watch;
 	struct tally_rpc_client *client;
 	struct tally_rpc_server *server;

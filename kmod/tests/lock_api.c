@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/tally.h>
 
 #define TIMEOUT		(20 * HZ)
@@ -195,6 +196,47 @@ static int test_recalls(struct api_user *holder, struct api_user *other)
 	return result();
 }
 
+static DEFINE_SPINLOCK(outer);
+
+static int ask_atomic(struct api_user *user)
+{
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&outer, flags);
+	err = ask(user, false, false);
+	spin_unlock_irqrestore(&outer, flags);
+	return err;
+}
+
+static int release_atomic(struct api_user *user)
+{
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&outer, flags);
+	err = tally_lock_release_sync(user->lock);
+	spin_unlock_irqrestore(&outer, flags);
+	return err;
+}
+
+/* A lock goes round among those who must not sleep. */
+static int test_atomic(struct api_user *a, struct api_user *b)
+{
+	int i;
+
+	EXPECT(!ask_atomic(a));
+	for (i = 0; i < ROUNDS; i++) {
+		EXPECT(!answer(a));
+		EXPECT(!ask_atomic(b));
+		EXPECT(!release_atomic(a));
+		swap(a, b);
+	}
+	EXPECT(!answer(a));
+	EXPECT(!release_atomic(a));
+	return result();
+}
+
 /* One that waits is put: it is told nothing, and nothing is left of it. */
 static int test_put(struct api_user *a, struct api_user *b)
 {
@@ -244,6 +286,7 @@ static int test_all(void)
 	err = err ?: test_modes(c, a);
 	err = err ?: test_recalls(a, c);
 	err = err ?: test_recalls(c, a);
+	err = err ?: test_atomic(a, c);
 	err = err ?: test_put(a, b);
 	err = err ?: test_watched();
 	return err ?: take(a, false);
