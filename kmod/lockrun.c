@@ -474,9 +474,7 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	send = c->send_due;
 	c->send_due = false;
 	unpin = lock_unpin(c);
-	/* Who waits comes into the queue first, and looks with c->lock then. */
-	if (waitqueue_active(&c->idle))
-		wake_up_all(&c->idle);
+	tally_lock_wake_idle(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	if (send)
 		tally_lock_send(c);

@@ -145,6 +145,14 @@ static inline bool tally_lock_ours(struct tally_lock_client *c)
 	return c->handle->object;
 }
 
+/* With c->lock: something is taken or sent that may be waited for. */
+static inline void tally_lock_wake_idle(struct tally_lock_client *c)
+{
+	/* Who waits comes into the queue first, and looks with c->lock then. */
+	if (waitqueue_active(&c->idle))
+		wake_up_all(&c->idle);
+}
+
 /* The grant counts only while the lease does; our own locks have none. */
 bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now);
 /* The session the table stands in, referenced, or NULL. */

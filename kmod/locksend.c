@@ -113,8 +113,7 @@ static bool lock_out_next(struct tally_lock_client *c, bool sent,
 	} else {
 		c->sending = false;
 		c->sends++;
-		if (waitqueue_active(&c->idle))
-			wake_up_all(&c->idle);
+		tally_lock_wake_idle(c);
 	}
 	spin_unlock_irqrestore(&c->lock, flags);
 	return any;
