@@ -38,7 +38,11 @@
  * given the address has answered FORGET or is OVER, every local user has
  * left) until the next object that gets it is linked into the arena's names.
  * In that time, and only then, the CPU writes it: zeroes at the end of the one
- * life, the initial value at the beginning of the next.
+ * life, the initial value at the beginning of the next. At any other time a
+ * store, an atomic one too, could fall between the NIC's read and its write, and
+ * be lost (race B19); the CPU only reads then, and the home's own operations go
+ * through the loopback conn. In a cpu arena nobody gets a key, so that there are
+ * no atomics of a NIC, and the CPU is the only writer.
  */
 
 #include <linux/kref.h>

@@ -211,7 +211,12 @@ err_discard:
 	return ERR_PTR(err);
 }
 
-/* The smaller of both ends and of the device, each way; zero is no use. */
+/*
+ * The smaller of both ends and of the device, each way; zero is no use. A
+ * responder keeps the results of so many READs and atomics. Of one that is
+ * repeated after its result was overwritten, nobody could say whether it was done
+ * (race B30), so neither side may have more under way.
+ */
 static int tally_cm_accept_depths(struct tally_conn *conn,
 				  const struct rdma_conn_param *req,
 				  struct rdma_conn_param *param)

@@ -2,6 +2,10 @@
 /*
  * The link of a session: its control conn and its lanes, from READY to LIVE,
  * and what comes in on the control conn.
+ *
+ * Messages, renewals of leases among them, have that conn for themselves: on a
+ * lane they would wait behind atomics and READs, of which only few may be under
+ * way at once (race B22).
  */
 #include <linux/random.h>
 #include "hello.h"

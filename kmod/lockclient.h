@@ -75,7 +75,8 @@
  * Messages.  SEND goes to the home on the control conn, in order.  While the
  * link is down the table sends nothing; a message that could not be sent is
  * dropped, RESYNC makes up for it.  A message depends on word operations only
- * after their completion; the table keeps that order by itself.
+ * after their completion, since it goes by another QP, on which it could be there
+ * first (race B21); the table keeps that order by itself.
  *
  * Successor.  HANDOVER goes to the node in @next_slot of the home, straight and
  * in parallel with the DONE behind it.  With a SUCC the driver says whether it

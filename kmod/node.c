@@ -239,6 +239,7 @@ static int node_start(struct tally_node *node, const char **reason)
 			return err;
 		}
 	}
+	/* Renewals run here, and must not be late because the machine is busy. */
 	node->wq = alloc_workqueue("tally-%s", WQ_UNBOUND | WQ_HIGHPRI |
 				   WQ_MEM_RECLAIM, 0, node->config.name);
 	node->wait_wq = alloc_workqueue("tally-%s-wait", WQ_UNBOUND |

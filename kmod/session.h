@@ -213,7 +213,9 @@ u64 tally_session_lease_left(struct tally_session *s);
 
 /*
  * The lane for a word or a transfer: the same hash always gets the same lane
- * of a link. Returns a reference, NULL when there is no link. Any context.
+ * of a link, as operations on one word must not change places (race B21): a bit
+ * that is added before it was taken away carries into the next. Two QPs have no
+ * order. Returns a reference, NULL when there is no link. Any context.
  */
 struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash);
 

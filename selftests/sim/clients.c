@@ -33,8 +33,8 @@ static void client_post(u32 node, u32 lock, const struct tally_lc_action *a)
 	at = at > n->lane ? at : n->lane;
 	n->lane = at;
 	/* Both of a pair go through the unit. */
-	if (a->kind == TALLY_LCA_POST_CAS_FAA ||
-	    a->kind == TALLY_LCA_POST_FAA_FAA)
+	if (!w.costs->apart && (a->kind == TALLY_LCA_POST_CAS_FAA ||
+				a->kind == TALLY_LCA_POST_FAA_FAA))
 		busy *= 2;
 	if (a->kind == TALLY_LCA_POST_READ)
 		busy = 0;
@@ -48,20 +48,26 @@ static void client_post(u32 node, u32 lock, const struct tally_lc_action *a)
 	}, at + busy);
 }
 
+/* When a message that is sent now is posted: one after the other. */
+static u64 client_out(struct snode *n)
+{
+	u64 at = now + w.costs->out * w.costs->hop;
+
+	n->sender = (at > n->sender ? at : n->sender) + w.costs->work;
+	return n->sender;
+}
+
 static void client_send(u32 node, u32 lock, const struct tally_lmsg *msg)
 {
 	struct snode *n = &w.node[node];
-	u64 at = now + vary(w.costs->send);
+	u64 at = client_out(n) + message_time();
 
 	w.result->messages++;
-	/* The home has one processor for this. */
-	at = (at > w.home_free ? at : w.home_free) + w.costs->cpu;
 	at = at > n->to_home ? at : n->to_home;
-	w.home_free = at;
 	n->to_home = at;
 	queue_put((struct event){
-		.kind = EV_TO_HOME, .node = node, .lock = lock,
-		.link = n->link, .msg = *msg,
+		.kind = EV_AT_HOME, .op = EV_TO_HOME, .node = node,
+		.lock = lock, .link = n->link, .msg = *msg,
 	}, at);
 }
 
@@ -70,7 +76,7 @@ static void client_hand(u32 node, u32 lock, const struct tally_lmsg *msg)
 	w.result->messages++;
 	queue_put((struct event){
 		.kind = EV_HAND, .node = node, .lock = lock, .msg = *msg,
-	}, now + vary(w.costs->send) + w.costs->cpu);
+	}, client_out(&w.node[node]) + message_time() + w.costs->work);
 }
 
 static void client_act(u32 node, u32 lock, const struct tally_lc_action *a)

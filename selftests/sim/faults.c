@@ -91,7 +91,8 @@ static void fault_resume(u32 node)
 			.kind = TALLY_LCE_LINK_UP,
 		});
 	queue_put((struct event){
-		.kind = EV_SYNC_END, .node = node, .link = n->link,
+		.kind = EV_AT_HOME, .op = EV_SYNC_END, .node = node,
+		.link = n->link,
 	}, n->to_home > now ? n->to_home : now + w.costs->send);
 	if (n->to_home < now + w.costs->send)
 		n->to_home = now + w.costs->send;

@@ -27,15 +27,26 @@ static void home_post(u32 lock, const struct tally_lh_action *a)
 	}, at + busy);
 }
 
+/* One works at the home's tables at a time. Return: when it is done. */
+static u64 home_work(void)
+{
+	u64 start = now > w.home_free ? now : w.home_free;
+
+	w.home_free = start + w.costs->work;
+	return w.home_free;
+}
+
 static void home_send(u32 lock, const struct tally_lh_action *a)
 {
 	u32 node = a->slot - SLOT_FIRST;
 	struct snode *n = &w.node[node];
-	u64 at = now + vary(w.costs->send) + w.costs->cpu;
+	u64 at;
 
 	if (n->hdown || n->ended)
 		return;
 	w.result->messages++;
+	/* The home sends where it is, without a work item. */
+	at = home_work() + message_time() + w.costs->work;
 	at = at > n->to_client ? at : n->to_client;
 	n->to_client = at;
 	queue_put((struct event){
@@ -139,7 +150,9 @@ static void loop_exec(struct event ev)
 	}
 	ev.kind = EV_LOOP_DONE;
 	ev.value = old;
-	queue_put(ev, now + vary(w.costs->loop / 2) + w.costs->cpu);
+	/* Its end is told by an interrupt, and taken by a work item of the lock. */
+	queue_put(ev, now + vary(w.costs->loop / 2) + w.costs->cpu +
+		      w.costs->irq + w.costs->in * w.costs->hop);
 }
 
 static void loop_done(const struct event *ev)
@@ -165,6 +178,7 @@ void word_exec(const struct event *ev)
 	if (ev->link != n->link || (n->broken && now >= n->cut))
 		return;
 	w.result->atomics++;
+	w.result->undone += ev->lc_op == TALLY_LC_OP_CLAIM;
 	done.kind = EV_DONE;
 	done.value = l->state;
 	done.compare = l->token;
@@ -187,12 +201,23 @@ void word_exec(const struct event *ev)
 		l->token++;
 		break;
 	}
-	queue_put(done, now + vary(w.costs->wire) + w.costs->cpu);
+	/* Who waits for it polls. */
+	queue_put(done, now + vary(w.costs->wire) + w.costs->cpu + w.costs->op);
+}
+
+/* It has arrived, and waits for its turn. */
+static void home_arrived(struct event ev)
+{
+	ev.kind = ev.op;
+	queue_put(ev, home_work());
 }
 
 void home_event(const struct event *ev)
 {
 	switch (ev->kind) {
+	case EV_AT_HOME:
+		home_arrived(*ev);
+		break;
 	case EV_LOOP_EXEC:
 		loop_exec(*ev);
 		break;

@@ -14,21 +14,39 @@
 #include "lockhome.h"
 
 /**
- * struct sim_costs - what takes how long, in ns
+ * struct sim_costs - what takes how long, in ns; see costs.c
  * @wire: a word operation, from its post to the home's NIC, and back
  * @atomic: an atomic occupies the NIC's unit for that word
+ * @read: as @wire, of a READ
  * @send: a message, from its post to the other side's completion queue
- * @cpu: handling a message or a completion
- * @loop: a loopback operation, without @atomic
+ * @cpu: posting and polling, of each of these
+ * @loop: a loopback operation, without @atomic and @cpu
  * @jitter: percent by which all of these vary, at most
+ * @irq: from the completion to who is told of it
+ * @hop: a work item that is queued, or a task that is woken, begins to run
+ * @out: hops from the table to the post of a message, at a client
+ * @in: hops from the interrupt to the table
+ * @wake: hops from the table to the user who waits for a message
+ * @work: each side's code for a message
+ * @op: our code for a word operation
+ * @apart: the token beside a word has a unit of its own
  */
 struct sim_costs {
 	u64 wire;
 	u64 atomic;
+	u64 read;
 	u64 send;
 	u64 cpu;
 	u64 loop;
 	u64 jitter;
+	u64 irq;
+	u64 hop;
+	u64 out;
+	u64 in;
+	u64 wake;
+	u64 work;
+	u64 op;
+	bool apart;
 };
 
 /**
@@ -76,6 +94,9 @@ struct sim_load {
  * @wait99: 99th percentile
  * @worst: longest
  * @jain: Jain's index of the grants of the nodes
+ * @slowest: the fewest a node had
+ * @longest: how often a node had the lock again before another
+ * @undone: additions to a word that were taken back
  */
 struct sim_result {
 	u64 grants;
@@ -89,6 +110,9 @@ struct sim_result {
 	u64 wait99;
 	u64 worst;
 	double jain;
+	u64 slowest;
+	u64 longest;
+	u64 undone;
 };
 
 enum event_kind {
@@ -98,6 +122,7 @@ enum event_kind {
 	EV_UNLOCK,
 	EV_EXEC,
 	EV_DONE,
+	EV_AT_HOME,
 	EV_TO_HOME,
 	EV_SYNC_END,
 	EV_TO_CLIENT,
@@ -112,8 +137,9 @@ enum event_kind {
 	EV_LEASE,
 	EV_END,
 	EV_REJOIN,
-	EV_SPIN_EXEC,
-	EV_SPIN_DONE,
+	EV_RIVAL_TAKE,
+	EV_RIVAL_EXEC,
+	EV_RIVAL_DONE,
 };
 
 /**
@@ -121,7 +147,8 @@ enum event_kind {
  * @at: when, in ns
  * @order: of those at one time, the first made comes first
  * @kind: enum event_kind
- * @op: EXEC: enum tally_lc_action_kind; LOOP_*: enum tally_lh_action_kind
+ * @op: EXEC: enum tally_lc_action_kind; LOOP_*: enum tally_lh_action_kind;
+ *	AT_HOME: the kind it becomes; RIVAL_*: enum rival_op
  * @lc_op: EXEC, DONE: enum tally_lc_op
  * @node: which node
  * @lock: which lock
@@ -160,8 +187,73 @@ bool percent(u32 p);
 const char *sim_run(const struct sim_load *load, const struct sim_costs *costs,
 		    struct sim_result *result);
 
-/* spin.c: compare-and-swap until it succeeds, on the same NIC. */
-void spin_run(u32 nodes, u64 until, const struct sim_costs *costs,
-	      struct sim_result *result);
+/* rival.c: what one would write without tally, on the same NIC, by polling. */
+void rival_spin(u32 nodes, u64 until, const struct sim_costs *costs,
+		struct sim_result *result);
+void rival_backoff(u32 nodes, u64 until, const struct sim_costs *costs,
+		   struct sim_result *result);
+void rival_ticket(u32 nodes, u64 until, const struct sim_costs *costs,
+		  struct sim_result *result);
+
+/**
+ * struct sim_rate - a NIC, and our software as it is
+ * @suffix: of the names of its figures
+ * @text: atomics on one word, and who says so
+ * @costs: the costs
+ */
+struct sim_rate {
+	const char *suffix;
+	const char *text;
+	struct sim_costs costs;
+};
+
+/**
+ * struct sim_kind - what else the software, or the NIC, might be like
+ * @suffix: of the names of its figures
+ * @text: for people
+ * @percent: what the software costs
+ * @out: hops, as in sim_costs
+ * @in: hops
+ * @wake: hops
+ * @polled: there are no interrupts
+ * @apart: as in sim_costs
+ */
+struct sim_kind {
+	const char *suffix;
+	const char *text;
+	u32 percent;
+	u8 out;
+	u8 in;
+	u8 wake;
+	bool polled;
+	bool apart;
+};
+
+/* costs.c; of each, the first is what we believe. */
+extern const struct sim_rate sim_rates[];
+extern const size_t sim_rates_n;
+extern const struct sim_kind sim_kinds[];
+extern const size_t sim_kinds_n;
+struct sim_costs costs_make(const struct sim_rate *rate,
+			    const struct sim_kind *kind);
+/* Half a round trip of messages by verbs alone, with the same waiting. */
+u64 costs_message(const struct sim_costs *costs);
+
+/* rows.c */
+void rows_run(void);
+unsigned int rows_count(void);
+
+/* out.c: KTAP, and figures for a file. */
+bool out_open(const char *path);
+int out_close(void);
+void ok(bool good, const char *what);
+void figure(const char *name, double value, const char *unit, double baseline,
+	    double ratio);
+/* Simulates, and says what came out. */
+bool run(const char *what, const struct sim_load *load,
+	 const struct sim_costs *costs, struct sim_result *result);
+
+#define US	1000ULL
+#define MS	(1000 * US)
 
 #endif

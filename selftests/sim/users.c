@@ -62,33 +62,46 @@ static void user_leave(u32 lock, u8 mode)
 		w.lock[lock].readers--;
 }
 
-static void user_granted(u32 node, u32 lock, u64 token)
+static void user_count(u32 node, bool managed, u64 wait)
 {
-	struct seat *s = seat_of(node, lock);
-	u64 wait = now - s->asked_at, stay;
-
-	if (!s->asking || s->inside)
-		wrong("a grant for nobody");
-	s->asking = false;
-	s->inside = true;
-	s->managed = !s->lc.fast;
-	/* What is granted may be more than what was asked for. */
-	user_enter(lock, s->mode, token);
+	/* On the word nobody waits for whom the lock could be recalled. */
+	w.again = node == w.last && managed ? w.again + 1 : 1;
+	w.last = node;
+	if (w.again > w.result->longest)
+		w.result->longest = w.again;
 	if (w.result->grants < w.load->grants)
 		w.wait[w.result->grants] = wait;
 	if (wait > w.result->worst)
 		w.result->worst = wait;
 	w.result->grants++;
 	w.node[node].grants++;
+}
+
+static void user_granted(u32 node, u32 lock, u64 token)
+{
+	struct seat *s = seat_of(node, lock);
+	u64 go = now, stay;
+
+	if (!s->asking || s->inside)
+		wrong("a grant for nobody");
+	s->asking = false;
+	s->inside = true;
+	s->managed = !s->lc.fast;
+	/* Who waits for a word polls, who waits for a message sleeps. */
+	if (s->managed)
+		go += w.costs->wake * w.costs->hop;
+	/* What is granted may be more than what was asked for. */
+	user_enter(lock, s->mode, token);
+	user_count(node, s->managed, go - s->asked_at);
 	stay = random_below(w.load->hold);
 	if (percent(w.load->odd))
 		queue_put((struct event){
 			.kind = EV_CHANGE, .node = node, .lock = lock,
 			.link = s->want,
-		}, now + stay / 2);
+		}, go + stay / 2);
 	queue_put((struct event){
 		.kind = EV_UNLOCK, .node = node, .lock = lock, .link = s->want,
-	}, now + stay);
+	}, go + stay);
 }
 
 static void user_refused(u32 node, u32 lock)

@@ -18,6 +18,13 @@ u64 vary(u64 cost)
 	return cost + random_below(cost * w.costs->jitter / 100 + 1);
 }
 
+/* From the post of a message to who works at a table. */
+u64 message_time(void)
+{
+	return vary(w.costs->send) + w.costs->cpu + w.costs->irq +
+	       w.costs->in * w.costs->hop;
+}
+
 static void world_make(void)
 {
 	size_t seats = (size_t)w.load->nodes * w.load->locks;
@@ -59,6 +66,7 @@ static void world_event(const struct event *ev)
 	case EV_EXEC:
 		word_exec(ev);
 		break;
+	case EV_AT_HOME:
 	case EV_TO_HOME:
 	case EV_SYNC_END:
 	case EV_LOOP_EXEC:
@@ -118,7 +126,10 @@ static void world_sum_up(void)
 	double sum = 0, squares = 0;
 	u32 i;
 
+	w.result->slowest = w.node[0].grants;
 	for (i = 0; i < w.load->nodes; i++) {
+		if (w.node[i].grants < w.result->slowest)
+			w.result->slowest = w.node[i].grants;
 		sum += w.node[i].grants;
 		squares += (double)w.node[i].grants * w.node[i].grants;
 	}

@@ -49,6 +49,7 @@ struct seat {
  * @to_home: when the last message arrives there
  * @to_client: when the last message arrives here
  * @lane: when the last word operation arrives
+ * @sender: when who sends its messages has time
  * @grants: its users had
  */
 struct snode {
@@ -65,6 +66,7 @@ struct snode {
 	u64 to_home;
 	u64 to_client;
 	u64 lane;
+	u64 sender;
 	u64 grants;
 };
 
@@ -98,7 +100,9 @@ struct world {
 	struct slock *lock;
 	struct seat *seat;
 	u64 sessions;
-	u64 home_free;	/* when the home's processor is */
+	u64 home_free;	/* when who works at the home's tables is */
+	u32 last;	/* node that was granted a lock */
+	u64 again;	/* times, one after the other */
 	u64 *wait;	/* times from request to grant */
 	bool over;	/* no new users, no new faults */
 	const char *wrong;
@@ -119,6 +123,7 @@ static inline u16 slot_of(u32 node)
 /* world.c */
 void wrong(const char *what);
 u64 vary(u64 cost);
+u64 message_time(void);
 
 /* users.c */
 void user_come(u32 node);
