@@ -173,6 +173,7 @@ module_init(tally_init);
 module_exit(tally_exit);
 
 MODULE_DESCRIPTION("Shared counters, locks and regions over RDMA");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_FS("tally");
 MODULE_ALIAS("net-pf-16-proto-16-family-tally");
