@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 41
+plan 43
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -165,7 +165,11 @@ check "and is thrown out" thrown_out 90
 retreat
 
 check "a lock for it" tally lock add t/w class region node a
-check "it takes that" holds 48 8 47
+check "it takes that" holds 48 48 8 47
+check_equal "it is asked in the reads of a list, not in the request" "0 1 1" \
+	"$(python3 "$LIB_DIR/dump.py" ask t w "$lib_work/hostile" '^asked')"
+check_equal "and only where that is wanted" "0 0 1" \
+	"$(python3 "$LIB_DIR/dump.py" look t w "$lib_work/hostile" '^asked')"
 check_equal "what it says of itself is shown, but no escape sequence" \
 	'evil,4711,e?[31mvil,5000,7000' \
 	"$(shown holder pid comm age_ms lease_ms)"
