@@ -123,9 +123,12 @@ static int __init tally_init(void)
 	err = tally_xfer_init();
 	if (err)
 		goto err_dev;
-	err = tally_nodes_init(&main_node_ops);
+	err = tally_find_init();
 	if (err)
 		goto err_xfer;
+	err = tally_nodes_init(&main_node_ops);
+	if (err)
+		goto err_find;
 	err = tally_api_locks_init();
 	if (err)
 		goto err_nodes;
@@ -143,6 +146,8 @@ err_api:
 	tally_api_locks_exit();
 err_nodes:
 	tally_nodes_exit();
+err_find:
+	tally_find_exit();
 err_xfer:
 	tally_xfer_exit();
 err_dev:
@@ -162,6 +167,7 @@ static void __exit tally_exit(void)
 	tally_fs_exit();
 	tally_api_locks_exit();
 	tally_nodes_exit();
+	tally_find_exit();
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_msgs_exit();
