@@ -119,7 +119,7 @@ EXPORT_SYMBOL_GPL(tally_counter_put);
 /**
  * tally_counter_read - read a counter
  * @counter: from tally_counter_get()
- * @value: out: its value at some time during the call
+ * @value: out: its value at some time during the call; not NULL
  * @timeout: jiffies
  *
  * Context: process; sleeps, killable. Any number of calls may run at once.
@@ -137,7 +137,7 @@ EXPORT_SYMBOL_GPL(tally_counter_read);
  * tally_counter_add - add to a counter
  * @counter: from tally_counter_get()
  * @value: what to add, modulo 2^64
- * @old: out: its value just before; no other add gets the same one
+ * @old: out: its value just before, which no other add gets; not NULL
  * @timeout: jiffies
  *
  * Context: process; sleeps, killable. Any number of calls may run at once.
@@ -156,7 +156,7 @@ EXPORT_SYMBOL_GPL(tally_counter_add);
  * tally_counter_set - set a counter
  * @counter: from tally_counter_get()
  * @value: new value
- * @old: out: its value just before
+ * @old: out: its value just before; not NULL
  * @timeout: jiffies
  *
  * Context: process; sleeps, killable. Any number of calls may run at once.
@@ -176,7 +176,7 @@ EXPORT_SYMBOL_GPL(tally_counter_set);
  * @counter: from tally_counter_get()
  * @expected: the value it must have
  * @value: new value
- * @old: out: its value just before; it was set if this is @expected
+ * @old: out: its value just before; it was set if this is @expected; not NULL
  * @timeout: jiffies
  *
  * Context: process; sleeps, killable. Any number of calls may run at once.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Finding an arena by name: at this node and at all it has sessions with. */
 #include <linux/err.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
 #include "name.h"
 #include "peer.h"
 #include "view.h"
@@ -79,29 +81,113 @@ static struct tally_view *view_here(struct tally_node *node, const char *name,
 	return view;
 }
 
-/* What was found so far, and the first error that was not "no such arena". */
+/**
+ * struct view_search - an arena is sought at many homes at once
+ * @ref: the one who seeks, and each that asks for him
+ * @node: who seeks
+ * @name: of the arena
+ * @until: when they give up
+ * @lock: protects what follows
+ * @due: answers that are
+ * @over: no more answers are wanted
+ * @found: where it is, referenced
+ * @err: the first error that was not "no such arena"
+ * @wait: for the last answer, or for one that ends the search
+ */
 struct view_search {
+	struct kref ref;
+	struct tally_node *node;
+	char name[TALLY_NAME_SIZE];
+	struct tally_until until;
+	spinlock_t lock;	/* see above */
+	u32 due;
+	bool over;
 	struct tally_view *found;
 	int err;
+	wait_queue_head_t wait;
 };
 
-/* Returns false when the search is over. */
-static bool search_add(struct view_search *search, struct tally_view *view)
+/* One of them. */
+struct view_ask {
+	struct work_struct work;
+	struct view_search *search;
+	char home[TALLY_NAME_SIZE];
+};
+
+static struct workqueue_struct *find_wq;
+
+static void search_release(struct kref *ref)
 {
-	if (!IS_ERR(view)) {
-		if (!search->found) {
-			search->found = view;
-			return true;
-		}
-		tally_view_put(view);
-		tally_view_put(search->found);
-		search->found = NULL;
-		search->err = -ENOTUNIQ;
-		return false;
+	struct view_search *search = container_of(ref, struct view_search, ref);
+
+	tally_node_put(search->node);
+	kfree(search);
+}
+
+static void search_put(struct view_search *search)
+{
+	kref_put(&search->ref, search_release);
+}
+
+static struct view_search *search_begin(struct tally_node *node,
+					const char *name,
+					const struct tally_until *until)
+{
+	struct view_search *search = kzalloc(sizeof(*search), GFP_KERNEL);
+
+	if (!search)
+		return NULL;
+	kref_init(&search->ref);
+	spin_lock_init(&search->lock);
+	init_waitqueue_head(&search->wait);
+	search->node = tally_node_get(node);
+	search->until = *until;
+	strscpy(search->name, name, sizeof(search->name));
+	return search;
+}
+
+/* The view that is of no use to the search, or NULL. */
+static struct tally_view *search_take(struct view_search *search,
+				      struct tally_view *view)
+{
+	lockdep_assert_held(&search->lock);
+	if (IS_ERR(view)) {
+		if (PTR_ERR(view) != -ENOENT && !search->err)
+			search->err = PTR_ERR(view);
+		return NULL;
 	}
-	if (PTR_ERR(view) != -ENOENT && !search->err)
-		search->err = PTR_ERR(view);
-	return PTR_ERR(view) != -EINTR;
+	if (search->over)
+		return view;
+	if (search->found) {
+		search->err = -ENOTUNIQ;
+		search->over = true;
+		return view;
+	}
+	search->found = view;
+	return NULL;
+}
+
+/* One answer. */
+static void search_add(struct view_search *search, struct tally_view *view)
+{
+	spin_lock(&search->lock);
+	view = search_take(search, view);
+	search->due--;
+	wake_up(&search->wait);
+	spin_unlock(&search->lock);
+	if (view)
+		tally_view_put(view);
+}
+
+static void search_work(struct work_struct *work)
+{
+	struct view_ask *ask = container_of(work, struct view_ask, work);
+	struct view_search *search = ask->search;
+
+	search_add(search, view_at(search->node, ask->home, search->name, NULL,
+				   &search->until));
+	search_put(search);
+	kfree(ask);
 }
 
 static bool peer_is_live(struct tally_peer *peer)
@@ -114,31 +200,109 @@ static bool peer_is_live(struct tally_peer *peer)
 	return live;
 }
 
+static void search_due(struct view_search *search)
+{
+	spin_lock(&search->lock);
+	search->due++;
+	spin_unlock(&search->lock);
+}
+
+static void search_ask(struct view_search *search, const char *home)
+{
+	struct view_ask *ask = kzalloc(sizeof(*ask), GFP_KERNEL);
+
+	search_due(search);
+	if (!ask) {
+		search_add(search, ERR_PTR(-ENOMEM));
+		return;
+	}
+	INIT_WORK(&ask->work, search_work);
+	kref_get(&search->ref);
+	ask->search = search;
+	strscpy(ask->home, home, sizeof(ask->home));
+	queue_work(find_wq, &ask->work);
+}
+
+static bool search_is_over(struct view_search *search)
+{
+	bool over;
+
+	spin_lock(&search->lock);
+	over = search->over || !search->due;
+	spin_unlock(&search->lock);
+	return over;
+}
+
+/* Who still asks for it finds that it is over. */
+static struct tally_view *search_end(struct view_search *search, int err)
+{
+	struct tally_view *found;
+
+	spin_lock(&search->lock);
+	found = search->found;
+	if (search->err == -ENOTUNIQ)
+		err = -ENOTUNIQ;
+	else if (!err && !found)
+		err = search->err ?: -ENOENT;
+	search->over = true;
+	search->found = NULL;
+	spin_unlock(&search->lock);
+	search_put(search);
+	if (!err)
+		return found;
+	if (found)
+		tally_view_put(found);
+	return ERR_PTR(err);
+}
+
+/*
+ * All are asked at once: one that does not answer would keep those behind it from
+ * being asked in time.
+ */
 static struct tally_view *view_search(struct tally_node *node,
 				      const char *name,
 				      const struct tally_until *until)
 {
+	struct view_search *search = search_begin(node, name, until);
 	struct tally_peer *peer = NULL;
-	struct view_search search = {};
-	bool go_on;
+	int err;
 
-	go_on = search_add(&search, view_here(node, name, until));
-	while (go_on && (peer = tally_peer_next(node, peer)))
+	if (!search)
+		return ERR_PTR(-ENOMEM);
+	while ((peer = tally_peer_next(node, peer)))
 		if (peer_is_live(peer))
-			go_on = search_add(&search,
-					   view_at(node, peer->name, name,
-						   NULL, until));
-	if (peer)
-		tally_peer_put(peer);
-	if (search.found)
-		return search.found;
-	return ERR_PTR(search.err ? search.err : -ENOENT);
+			search_ask(search, peer->name);
+	search_due(search);
+	search_add(search, view_here(node, name, until));
+	err = wait_event_killable(search->wait, search_is_over(search));
+	return search_end(search, err ? -EINTR : 0);
+}
+
+/**
+ * tally_find_init - make what all searches share
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_find_init(void)
+{
+	find_wq = alloc_workqueue("tally_find", WQ_UNBOUND, 0);
+	return find_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * tally_find_exit - wait for what still asks for a search that is over
+ *
+ * No node is left.
+ */
+void tally_find_exit(void)
+{
+	destroy_workqueue(find_wq);
 }
 
 /**
  * tally_view_find - find an arena by name
  * @node: who asks
- * @name: "ARENA", sought at this node and all with a live session, or
+ * @name: "ARENA", sought at this node and all with a live session at once, or
  *	"ARENA@NODE"
  * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
  *

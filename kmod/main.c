@@ -119,9 +119,12 @@ static int __init tally_init(void)
 	err = tally_xfer_init();
 	if (err)
 		goto err_dev;
-	err = tally_nodes_init(&main_node_ops);
+	err = tally_find_init();
 	if (err)
 		goto err_xfer;
+	err = tally_nodes_init(&main_node_ops);
+	if (err)
+		goto err_find;
 	err = tally_api_locks_init();
 	if (err)
 		goto err_nodes;
@@ -139,6 +142,8 @@ err_api:
 	tally_api_locks_exit();
 err_nodes:
 	tally_nodes_exit();
+err_find:
+	tally_find_exit();
 err_xfer:
 	tally_xfer_exit();
 err_dev:
@@ -156,6 +161,7 @@ static void __exit tally_exit(void)
 	tally_fs_exit();
 	tally_api_locks_exit();
 	tally_nodes_exit();
+	tally_find_exit();
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
@@ -166,6 +172,7 @@ module_init(tally_init);
 module_exit(tally_exit);
 
 MODULE_DESCRIPTION("Shared counters, locks and regions over RDMA");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_FS("tally");
 MODULE_ALIAS("net-pf-16-proto-16-family-tally");

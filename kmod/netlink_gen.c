@@ -155,11 +155,12 @@ static const struct nla_policy tally_object_del_nl_policy[TALLY_A_OBJECT_TYPE + 
 };
 
 /* TALLY_CMD_OBJECT_GET - dump */
-static const struct nla_policy tally_object_get_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
+static const struct nla_policy tally_object_get_nl_policy[TALLY_A_OBJECT_ASK + 1] = {
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
+	[TALLY_A_OBJECT_ASK] = { .type = NLA_FLAG, },
 };
 
 /* TALLY_CMD_STATS_GET - do */
@@ -289,7 +290,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.dumpit		= tally_nl_object_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_object_get_nl_policy,
-		.maxattr	= TALLY_A_OBJECT_TYPE,
+		.maxattr	= TALLY_A_OBJECT_ASK,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
 	{

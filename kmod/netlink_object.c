@@ -53,8 +53,9 @@ static int put_settings(struct sk_buff *skb, const struct tally_lock_set *set)
 }
 
 /*
- * Holders are asked for a list only: an answer to a change does not wait.  Not
- * before it is certain that the answer fits: it would be asked for again.
+ * Holders are asked for a list only, if that is wanted: an answer to a change does
+ * not wait.  Not before it is certain that the answer fits: it would be asked for
+ * again.
  */
 static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
 		    struct tally_object *object)
@@ -65,7 +66,7 @@ static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
 	if (to->cb && skb_tailroom(skb) < LOCK_ROOM)
 		return -EMSGSIZE;
 	tally_lock_info(object, &info);
-	if (to->cb)
+	if (to->cb && tally_nl_cursor(to->cb)->asking)
 		tally_lock_ask(object, &info, tally_nl_cursor(to->cb)->asking);
 	return nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
 			   object->config.lock_class) ?:
@@ -468,6 +469,19 @@ int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+static int start_asking(struct netlink_callback *cb)
+{
+	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
+
+	if (!tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ASK])
+		return 0;
+	cursor->asking = kmalloc(sizeof(*cursor->asking), GFP_KERNEL);
+	if (!cursor->asking)
+		return -ENOMEM;
+	tally_lock_asking_init(cursor->asking);
+	return 0;
+}
+
 /**
  * tally_nl_object_get_start - begin object-get
  * @cb: the dump
@@ -484,12 +498,9 @@ int tally_nl_object_get_start(struct netlink_callback *cb)
 	err = tally_nl_start(cb, TALLY_A_OBJECT_NODE);
 	if (err)
 		return err;
-	cursor->asking = kmalloc(sizeof(*cursor->asking), GFP_KERNEL);
-	if (!cursor->asking) {
-		err = -ENOMEM;
+	err = start_asking(cb);
+	if (err)
 		goto err_done;
-	}
-	tally_lock_asking_init(cursor->asking);
 	if (!attr)
 		return 0;
 	arena = tally_nl_arena(cursor->node, attr, cb->extack);
@@ -518,6 +529,13 @@ static bool match_object(struct netlink_callback *cb,
 				  object->config.name);
 }
 
+static int fill_nothing(struct sk_buff *skb, const struct tally_nl_to *to)
+{
+	void *hdr = tally_nl_begin(skb, to);
+
+	return hdr ? tally_nl_end(skb, hdr, 0) : -EMSGSIZE;
+}
+
 static int dump_arena(struct sk_buff *skb, const struct tally_nl_to *to,
 		      struct tally_arena *arena)
 {
@@ -543,6 +561,9 @@ static int dump_arena(struct sk_buff *skb, const struct tally_nl_to *to,
  * Goes on by id: arenas and objects are listed in the order of their ids,
  * and no id is given twice.
  *
+ * Where holders are asked, the first call only begins the list, as that of
+ * tally_nl_object_break_dumpit() does.
+ *
  * Return: bytes filled, 0 at the end, or negative errno.
  */
 int tally_nl_object_get_dumpit(struct sk_buff *skb,
@@ -554,6 +575,8 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 	int err;
 
 	tally_nl_dump_to(cb, &to);
+	if (cursor->asking && !cursor->done++)
+		return fill_nothing(skb, &to) ?: skb->len;
 	while ((arena = tally_arena_next(cursor->node, arena))) {
 		if (arena->id < cursor->arena_id ||
 		    (cursor->arena && cursor->arena != arena))

@@ -183,9 +183,12 @@ int tally_views_start(struct tally_node *node);
 void tally_views_stop(struct tally_node *node);
 void tally_views_free(struct tally_node *node);
 
+int tally_find_init(void);
+void tally_find_exit(void);
+
 /*
- * Find an arena: "ARENA" asks this node and every live session, "ARENA@NODE"
- * one of them. Sleeps, killable. -ENOENT, -ENOTUNIQ (two homes have it),
+ * Find an arena: "ARENA" asks this node and every live session, all at once,
+ * "ARENA@NODE" one of them. Sleeps, killable. -ENOENT, -ENOTUNIQ (two homes have it),
  * -EACCES (no rights), -ENOTCONN (NODE has no session), -ESHUTDOWN,
  * -ETIMEDOUT, -EINTR.
  */

@@ -19,7 +19,8 @@ no_users() {
 }
 
 check_equal "no node at first" 0 "$(tally -j node show | json 'len(j)')"
-check "the versions of tool and module" bash -c 'tally version | grep -q module'
+check_equal "tool and module are of one release" \
+	"$(tally -j version | field tool)" "$(tally -j version | field module)"
 check "a node is added" tally node add a nomount
 check_equal "it runs" running "$(tally -j node show a | json 'j[0]["state"]')"
 check_fails "no second one of that name" 1 'node add a: .*(exist|name)' \

@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 41
+plan 47
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -165,7 +165,11 @@ check "and is thrown out" thrown_out 90
 retreat
 
 check "a lock for it" tally lock add t/w class region node a
-check "it takes that" holds 48 8 47
+check "it takes that" holds 48 48 8 47
+check_equal "it is asked in the reads of a list, not in the request" "0 1 1" \
+	"$(python3 "$LIB_DIR/dump.py" ask t w "$lib_work/hostile" '^asked')"
+check_equal "and only where that is wanted" "0 0 1" \
+	"$(python3 "$LIB_DIR/dump.py" look t w "$lib_work/hostile" '^asked')"
 check_equal "what it says of itself is shown, but no escape sequence" \
 	'evil,4711,e?[31mvil,5000,7000' \
 	"$(shown holder pid comm age_ms lease_ms)"
@@ -191,6 +195,23 @@ retreat
 check_equal "it is gone, its lease is not: it is shown, too" 'evil,' \
 	"$(shown holder pid)"
 wait_until 60 is_free
+
+# Homes that answer nothing, asked before one that does: looking for an arena takes
+# 5 s, not 5 s for each of them, and does not fail.
+# shellcheck disable=SC2016 # for eval
+check "two peers that answer nothing" eval '
+	attack mute && tally peer add evil2 addr "$here" port 7998 node a &&
+	begin mute "$hostile" "$here" "$(port a)" evil2 a mute &&
+	wait_until 30 is_live a evil2'
+mute=$begun
+check "and behind them a node with an arena" eval 'add_node b && join a b &&
+	tally arena add h access rw node b && tally counter add h/c node b'
+check_equal "which is found, when one of them would have had its time" 0 \
+	"$(bounded 9 tally -m "$mnt/a" counter read h/c)"
+kill "$mute"
+check "they are forgotten" eval 'tally peer del evil2 node a &&
+	tally peer del b node a && del_node b'
+retreat
 
 begin fuzz "$hostile" "$here" "$(port a)" evil a fuzz "${SEED:-1}" \
 	"$(scaled 40 60)"

@@ -6,6 +6,7 @@
  * and uses arena "t" of the node with objects of the same names.  Cases:
  *
  *	home		answers everything as it should, until it is killed
+ *	mute		answers nothing that it is asked
  *	status N	answers what is asked about a region with that errno
  *	layout		as "home" until a region's keys are asked for; comes
  *			back with a region that is made of nothing
@@ -169,6 +170,8 @@ static void answer(struct link *l, const struct message *m)
 	uint8_t reply[BODY] = {};
 	uint32_t len = 8, zero = 0;
 
+	if (!strcmp(how, "mute"))
+		return;
 	switch (be16toh(m->header.type)) {
 	case ATTACH:
 		len = answer_attach(l, m, reply);

@@ -119,7 +119,7 @@ static int compare_all(struct bench_names *names)
 static pid_t leave_heir(void)
 {
 	pid_t parent = getpid(), pid = fork();
-	sigset_t all, set;
+	sigset_t all;
 	int number;
 
 	if (pid)
@@ -127,11 +127,9 @@ static pid_t leave_heir(void)
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	while (getppid() == parent)
-		sigwait(&set, &number);
+		sigwait(&all, &number);
 	execvp(unload[0], unload);
 	_exit(127);
 }

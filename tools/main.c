@@ -22,11 +22,11 @@ static const struct object objects[] = {
 	{ "region", region_commands, NULL, NULL },
 	{ "stats", NULL, stats_run, "[ all ] [ node NODE ]" },
 	{ "bench", NULL, bench_run,
-	  "[ nodes NAME[,NAME]... ] [ counter ARENA/NAME ] [ cpu ARENA/NAME ]\n"
+	  "[ nodes NODE[,NODE]... ] [ counter ARENA/NAME ] [ cpu ARENA/NAME ]\n"
 	  "                   [ lock ARENA/NAME ] [ cached ARENA/NAME ]\n"
 	  "                   [ cpu_lock ARENA/NAME ] [ home NODE ]\n"
 	  "                   [ region ARENA/NAME ] [ dev DEVICE ]\n"
-	  "                   [ far ADDRESS:PORT ] [ figure NAME ] [ rounds N ] [ calls N ]\n"
+	  "                   [ far ADDRESS:PORT ] [ figure FIGURE ] [ rounds N ] [ calls N ]\n"
 	  "                   [ lane WORD ]" },
 	{ "monitor", NULL, monitor_run, "" },
 	{ "version", NULL, version_run, "" },

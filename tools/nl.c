@@ -258,9 +258,13 @@ static int on_torn(struct nl_msg *msg, void *arg)
 
 static int on_valid(struct nl_msg *msg, void *arg)
 {
+	struct genlmsghdr *genl = nlmsg_data(nlmsg_hdr(msg));
 	struct answer *got = arg;
 	struct nl_msg **more;
 
+	/* The begin of a list that has to be waited for. */
+	if (!genlmsg_attrlen(genl, 0))
+		return NL_OK;
 	more = realloc(got->msgs, (got->count + 1) * sizeof(*more));
 	if (!more) {
 		got->no_memory = true;

@@ -369,6 +369,8 @@ int object_show(const struct object_type *type, int argc, char **argv)
 	    begin(&req, TALLY_CMD_OBJECT_GET, type, "show", &path))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+	if (type->type == TALLY_TYPE_LOCK)
+		nla_put_flag(req.msg, TALLY_A_OBJECT_ASK);
 	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
 }
 

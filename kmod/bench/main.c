@@ -119,4 +119,5 @@ module_init(bench_init);
 module_exit(bench_exit);
 
 MODULE_DESCRIPTION("What tally's calls cost");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");

@@ -16,12 +16,14 @@
  */
 #define WINDOW_WARM	50
 /*
- * Grants in it, of each in the mean: shares need many, times need windows that are
- * shorter than what slows the machine below.
+ * Grants in it, of each in the mean, and how many windows: shares need many grants,
+ * times need windows that are shorter than what slows the machine below, and many
+ * of those.
  */
 #define WINDOW_SHARES	2600
+#define WINDOWS_SHARES	5
 #define WINDOW_TIMES	260
-#define WINDOWS		25
+#define WINDOWS_TIMES	25
 
 /* Each actor's samples behind each other. */
 static void window_times(struct actor *actors, u32 n, struct samples *all,
@@ -60,6 +62,11 @@ static void window_shares(const struct actor *actors, u32 n,
 static u32 window_calls(const struct figure *figure)
 {
 	return figure->kind == FIGURE_TAIL ? WINDOW_TIMES : WINDOW_SHARES;
+}
+
+static u32 window_count(const struct figure *figure)
+{
+	return figure->kind == FIGURE_TAIL ? WINDOWS_TIMES : WINDOWS_SHARES;
 }
 
 static int window_measure(const struct figure *figure, struct actor *actors,
@@ -109,14 +116,14 @@ static int window_cmp(const void *a, const void *b)
 }
 
 /* Times: of the middle one. What must hold in each: of the worst. */
-static void window_tell(struct window_result *results,
+static void window_tell(struct window_result *results, u32 windows,
 			struct window_result *result)
 {
-	int i;
+	u32 i;
 
-	sort(results, WINDOWS, sizeof(*results), window_cmp, NULL);
-	*result = results[WINDOWS / 2];
-	for (i = 0; i < WINDOWS; i++) {
+	sort(results, windows, sizeof(*results), window_cmp, NULL);
+	*result = results[windows / 2];
+	for (i = 0; i < windows; i++) {
 		result->jain = min(result->jain, results[i].jain);
 		result->slowest = min(result->slowest, results[i].slowest);
 		result->longest = max(result->longest, results[i].longest);
@@ -126,22 +133,22 @@ static void window_tell(struct window_result *results,
 int window_run(const struct figure *figure, struct actor *actors, u32 n,
 	       struct window_result *result)
 {
-	u32 most = window_calls(figure) * n, i;
+	u32 most = window_calls(figure) * n, windows = window_count(figure), i;
 	struct samples *all = samples_create(most);
 	struct window_result *results;
 	int err;
 
-	results = kcalloc(WINDOWS, sizeof(*results), GFP_KERNEL);
+	results = kcalloc(windows, sizeof(*results), GFP_KERNEL);
 	err = all && results ? 0 : -ENOMEM;
 	for (i = 0; i < n; i++) {
 		actors[i].samples = samples_create(most);
 		if (!actors[i].samples)
 			err = -ENOMEM;
 	}
-	for (i = 0; !err && i < WINDOWS; i++)
+	for (i = 0; !err && i < windows; i++)
 		err = window_one(figure, actors, n, all, &results[i]);
 	if (!err)
-		window_tell(results, result);
+		window_tell(results, windows, result);
 	for (i = 0; i < n; i++)
 		samples_destroy(actors[i].samples);
 	samples_destroy(all);

@@ -79,7 +79,7 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..84"
+echo "1..101"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -142,6 +142,52 @@ expect 2 'there are 9 to 99 rounds' 'too few rounds' bench rounds 5
 expect 2 'there are 8 to 1000000 calls' 'too few calls' bench calls 3
 expect 0 'OBJECT := ' 'the long option of help' --help
 expect 0 'module' 'the long option of version' --version
+
+# Completion: offers WANTED WORD..., the last of which is to be completed.
+mkdir "$work/bin"
+cat > "$work/bin/tally" << EOF
+#!/bin/sh
+case "\$*" in
+'-j node show') echo '[{"name":"n1","port":7475},{"name":"n2","port":7476}]' ;;
+'-j counter show') echo '[{"path":"a/c","arena":"a","name":"c","value":1}]' ;;
+'-j lock show') echo '[{"path":"a/l","arena":"a","name":"l","waiters":0}]' ;;
+*) exec "$tally" "\$@" ;;
+esac
+EOF
+chmod 755 "$work/bin/tally"
+# shellcheck source=tools/tally.bash-completion
+. "$here/../tally.bash-completion"
+
+# shellcheck disable=SC2034 # read by the completion
+offers() {
+	local wanted=$1 PATH=$work/bin:$PATH
+
+	shift
+	COMP_WORDS=(tally "$@")
+	COMP_CWORD=$#
+	_tally
+	[ "${COMPREPLY[*]}" = "$wanted" ]
+	result $? "completion of 'tally $*'"
+	[ "${COMPREPLY[*]}" = "$wanted" ] || echo "# ${COMPREPLY[*]}"
+}
+
+offers 'node' no
+offers 'add del show help' node ''
+offers 'n1 n2 help' node del ''
+offers 'n1 n2' -n ''
+offers 'n1 n2' counter add a/c node ''
+offers 'auto nic cpu' arena add a mode ''
+offers 'none ro rw' arena set a peer p access ''
+offers 'shared' lock run a/l s
+offers '' counter inc a/c by ''
+offers 'n1 n2' bench nodes ''
+offers 'n1,n1 n1,n2' bench nodes n1,
+offers 'n1 n2' bench home ''
+offers 'a/c' bench cpu ''
+offers 'a/l' bench nodes n1,n2 cached ''
+offers '' bench calls ''
+offers "$(_tally_figures | paste -sd ' ')" bench figure ''
+offers 'figure' bench nodes n1 fig
 
 # Batches.
 printf '# one\n\nversion\n  version "x y"\nversion\n' > "$work/batch"

@@ -1,28 +1,90 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * tally for kernel code: counters, locks and regions shared with other
- * machines over RDMA.
+/**
+ * DOC: tally for kernel code
  *
- * A path is "ARENA/OBJECT" or "ARENA@NODE/OBJECT". All calls sleep and may be
- * ended by a fatal signal, unless said otherwise. @timeout is in jiffies,
- * MAX_SCHEDULE_TIMEOUT for none.
+ * Counters, locks and regions of memory, shared with other machines over RDMA.
+ * This is what the calls have in common.  What each of them takes, returns and
+ * needs is said in the kernel-doc of its definition: counters and regions in
+ * kmod/api.c, locks for who waits in kmod/api_lock.c, locks by callbacks in
+ * kmod/api_async.c.  The modules in kmod/bench/ are built as any other user is:
+ * with this header and tally's Module.symvers.
  *
- * Every operation has one of three outcomes: done (0); not done (an errno);
- * unknown (-EREMOTEIO): the link broke, or the time was over, while it was on
- * the wire. -ETIMEDOUT and -EINTR mean that nothing was sent.
- *
- * The get functions take the network namespace and the name of a node in it,
- * NULL for the first one, and return a handle or ERR_PTR(): -ENODEV (no such
- * node), -ENOENT (no such arena or object), -ENOTUNIQ (two homes have the
- * arena), -EINVAL (a bad path), -EPROTOTYPE (another type), -EACCES,
- * -ENOTCONN, -ESHUTDOWN, -ETIMEDOUT, -EINTR, -ENOMEM. A handle is to be put; it
- * keeps the module loaded and is a user of the node. When the object is deleted,
+ * **Handles.**  An administrator starts a node, makes arenas and objects (tally(8)).
+ * A get function takes the network namespace and the name of a node in it, NULL
+ * for the first one, and "ARENA/OBJECT", or "ARENA@NODE/OBJECT" where two homes
+ * have that arena.  It returns a handle or ERR_PTR(): -ENODEV (no such node),
+ * -ENOENT (no such arena or object), -ENOTUNIQ (two homes have the arena), -EINVAL
+ * (not a path), -EPROTOTYPE (another type), -EACCES, -ENOTCONN, -ESHUTDOWN,
+ * -ETIMEDOUT, -EINTR, -ENOMEM.  A handle is to be put; until then it keeps the
+ * module loaded and is listed as a user of the node.  When the object is deleted,
  * or its home or node stops, the handle stays and every call says why: -EIDRM,
  * -ESTALE, -ESHUTDOWN.
  *
- * A lock's handle is one user: whoever wants the lock twice needs two. Putting
- * it releases the lock. It can be acquired by calls that wait, or by calls that
- * end in "_async" and a callback; nothing is allocated for either.
+ * **Contexts and times.**  Calls with a timeout, and those that get, put, try or
+ * upgrade, sleep: process context, no spinlock.  They can be ended by a fatal
+ * signal, but for put.  Those that end in "_async", release, downgrade and
+ * is_valid do not wait; most of them can be called in softirqs.  A timeout is in
+ * jiffies, MAX_SCHEDULE_TIMEOUT for none.
+ *
+ * **Outcomes.**  Every operation is done (0); or not done (an errno); or unknown
+ * (-EREMOTEIO): the link broke, or the time was over, while it was on the wire.  It
+ * may have happened or may yet, and is never tried again.  -ETIMEDOUT and -EINTR
+ * mean that nothing was sent.
+ *
+ * **Counters** have 64 bits and wrap around.  Any number of calls may use one
+ * handle at once.
+ *
+ * **Locks** are exclusive or shared, and granted in the order in which nodes ask.
+ * A lock's handle is one user: it holds the lock or does not, whichever task calls,
+ * and who wants the lock twice needs two.  Putting it releases the lock.  It can be
+ * acquired by calls that wait, or by those that end in "_async" and a callback;
+ * nothing is allocated for either.  Callbacks also tell that others wait (recall)
+ * and that the lock was lost, see &struct tally_lock_ops.
+ *
+ * **Tokens.**  Each grant comes with a token.  That of an exclusive one is larger
+ * than all before, those of shared ones lie between.  A holder that loses the lock
+ * is told before another gets it, but its machine may have stood still since it
+ * looked.  So give the token along with every change to what the lock protects, and
+ * let that refuse a smaller one than it has seen.  A region of the lock's home
+ * cannot refuse, and need not when a session ends: that node does not reach it any
+ * more.  Who loses a lock to an administrator has to stop by himself.
+ *
+ * **Regions** are read and written by RDMA, from and to kernel or user memory; what
+ * was written is seen by all RDMA operations behind it, and by the home's CPU after
+ * a flush.
+ *
+ * For who waits::
+ *
+ *	lock = tally_lock_get(&init_net, NULL, "disks/journal", 10 * HZ);
+ *	if (IS_ERR(lock))
+ *		return PTR_ERR(lock);
+ *	err = tally_lock_acquire_sync(lock, &token, 30 * HZ);
+ *	if (!err) {
+ *		write_journal(token);
+ *		err = tally_lock_release_sync(lock);	// -ESTALE: was lost
+ *	}
+ *	tally_lock_put(lock);
+ *
+ * For who does not::
+ *
+ *	static void granted(struct tally_lock *lock, void *data, int err, u64 token)
+ *	{
+ *		if (!err)
+ *			start_writing(data, token);
+ *	}
+ *
+ *	static void give_back(struct tally_lock *lock, void *data)
+ *	{
+ *		stop_writing(data);
+ *		tally_lock_release_sync(lock);
+ *	}
+ *
+ *	static const struct tally_lock_ops ops = {
+ *		.granted = granted, .recall = give_back, .lost = give_back,
+ *	};
+ *
+ *	tally_lock_set_ops(lock, &ops, data);
+ *	err = tally_lock_acquire_async(lock, false, false);
  */
 #ifndef _LINUX_TALLY_H
 #define _LINUX_TALLY_H
@@ -39,18 +101,21 @@ struct tally_region;
 
 /**
  * struct tally_lock_ops - what the user of a lock is told
- * @granted: the answer to what an "_async" call asked for, once for each: 0 with
- *	the fencing token, or why not, as the call that waits would return;
- *	-ECANCELED after tally_lock_cancel_async()
- * @recall: another node waits for the lock: release it soon, it is yours until
- *	then; NULL: of no interest
+ * @granted: the answer to what an "_async" call asked for, once for each that
+ *	returned 0: @err is 0 and @token the fencing token; or @err is why not, as the
+ *	call that waits would return, -ECANCELED after tally_lock_cancel_async(), and
+ *	@token says nothing.  Needed for these calls only
+ * @recall: another node waits for the lock.  Release it soon; until then it is
+ *	yours, unless an administrator breaks it.  NULL: of no interest
  * @lost: it was lost: the session with its home ended, or an administrator broke
- *	it. tally_lock_is_valid() has said so since before anybody else could get
- *	it. Release it before it is asked for again. NULL: of no interest
+ *	it.  tally_lock_is_valid() has said so since before anybody else could get
+ *	it.  Release it, which returns -ESTALE, before it is asked for again.  NULL: of
+ *	no interest
  *
- * All run in a work item of tally's, one at a time for each lock; they may sleep
- * for a short while, and may call everything of the lock but tally_lock_put().
- * After a release neither @recall nor @lost begins any more.
+ * @data is that of tally_lock_set_ops().  All run in a work item of tally's, one at
+ * a time for each lock; they may sleep for a short while, and may call everything of
+ * the lock but tally_lock_put().  After a release neither @recall nor @lost begins
+ * any more, and after tally_lock_put() nothing does.
  */
 struct tally_lock_ops {
 	void (*granted)(struct tally_lock *lock, void *data, int err,
@@ -59,6 +124,7 @@ struct tally_lock_ops {
 	void (*lost)(struct tally_lock *lock, void *data);
 };
 
+/* Counters, see kmod/api.c */
 struct tally_counter *tally_counter_get(struct net *net, const char *node,
 					const char *path, long timeout);
 void tally_counter_put(struct tally_counter *counter);
@@ -70,6 +136,7 @@ int tally_counter_set(struct tally_counter *counter, u64 value, u64 *old,
 int tally_counter_cas(struct tally_counter *counter, u64 expected, u64 value,
 		      u64 *old, long timeout);
 
+/* Locks, for who waits, see kmod/api_lock.c */
 struct tally_lock *tally_lock_get(struct net *net, const char *node,
 				  const char *path, long timeout);
 void tally_lock_put(struct tally_lock *lock);
@@ -82,11 +149,15 @@ int tally_lock_downgrade_sync(struct tally_lock *lock);
 int tally_lock_upgrade_sync(struct tally_lock *lock, u64 *token);
 int tally_lock_release_sync(struct tally_lock *lock);
 bool tally_lock_is_valid(struct tally_lock *lock);
+
+/* Locks, by callbacks, see kmod/api_async.c */
 void tally_lock_set_ops(struct tally_lock *lock,
 			const struct tally_lock_ops *ops, void *data);
 int tally_lock_acquire_async(struct tally_lock *lock, bool shared, bool try);
 int tally_lock_upgrade_async(struct tally_lock *lock);
 int tally_lock_cancel_async(struct tally_lock *lock);
+
+/* For lockdep, see kmod/api_lock.c */
 void tally_lock_set_key(struct tally_lock *lock, const char *name,
 			struct lock_class_key *key);
 
@@ -104,6 +175,7 @@ do {									\
 	tally_lock_set_key(lock, #lock, &__key);			\
 } while (0)
 
+/* Regions, see kmod/api.c */
 struct tally_region *tally_region_get(struct net *net, const char *node,
 				      const char *path, long timeout);
 void tally_region_put(struct tally_region *region);
