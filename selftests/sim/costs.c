@@ -29,11 +29,10 @@
  * @op: its READ (figure 10a) takes 3.35 us instead of 2.5. Both contain system
  * calls, which callers in the kernel do not make.
  *
- * Where our hops are: a client's messages are sent by a work item of the lock
- * (lock_send() in kmod/locksend.c); what is received is taken by a work item of the
- * queue (tally_cq_work() in kmod/cq.c) and handed to one of the messages
- * (tally_msgs_deliver() in kmod/msg.c), where the tables run; then the user is
- * woken. The home sends where it is. Who waits for a word polls (tally_cq_spin()).
+ * Where our hops are: messages are sent where they arise (tally_lock_send() in
+ * kmod/locksend.c); what is received is taken by a work item of the queue
+ * (tally_cq_work() in kmod/cq.c), where the tables run; then the user is woken. Who
+ * waits for a word polls (tally_cq_spin()).
  *
  * What is assumed: work items of different links run side by side, on processors
  * of their own, but one at a time works at a home's tables; there are no credits.
@@ -55,18 +54,16 @@ const struct sim_rate sim_rates[] = {
 const size_t sim_rates_n = ARRAY_SIZE(sim_rates);
 
 const struct sim_kind sim_kinds[] = {
-	{ "", "software as it is", 100, 1, 2, 1, false, false },
+	{ "", "software as it is", 100, 0, 1, 1, false, false },
 	{ ".limit", "all poll, a message takes no code", 0, 0, 0, 0, true,
 	  false },
-	{ ".half", "software costs half", 50, 1, 2, 1, false, false },
-	{ ".double", "software costs twice as much", 200, 1, 2, 1, false,
+	{ ".half", "software costs half", 50, 0, 1, 1, false, false },
+	{ ".double", "software costs twice as much", 200, 0, 1, 1, false,
 	  false },
-	{ ".direct", "no work items for messages, but the queue's", 100, 0, 1,
-	  1, false, false },
 	{ ".helped", "who waits takes messages himself", 100, 0, 0, 1, false,
 	  false },
 	{ ".polled", "all poll", 100, 0, 0, 0, true, false },
-	{ ".apart", "tokens have a unit of their own", 100, 1, 2, 1, false,
+	{ ".apart", "tokens have a unit of their own", 100, 0, 1, 1, false,
 	  true },
 };
 
