@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Lane: machines
-# Seconds: 600
+# Seconds: 900
 #
 # Three machines: links that break for less than the lease and for more, a
 # machine that dies, and one that takes another's name.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Lane: machines
-# Seconds: 700
+# Seconds: 1200
 #
 # A machine loses its power in the middle of each kind of work: as a peer that
 # joins, counts, changes a record under a lock, writes a region, reads one, and

@@ -122,9 +122,10 @@ check_equal() {
 	return 1
 }
 
-# wait_until SECONDS COMMAND...: until the command succeeds.
+# wait_until SECONDS COMMAND...: until the command succeeds.  To look takes the
+# processor from what is waited for: less often the longer it takes.
 wait_until() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1)) tenths=1
 
 	shift
 	until "$@" > /dev/null 2>&1; do
@@ -132,7 +133,8 @@ wait_until() {
 			echo "waited in vain until: $*" >&2
 			return 1
 		fi
-		rig_nap
+		read -rt "0.$tenths" -u "$rig_never" _ || :
+		[ $tenths = 5 ] || tenths=$((tenths + 1))
 	done
 }
 
