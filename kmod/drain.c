@@ -51,7 +51,7 @@ static bool tally_drain_wait(struct tally_cq *q, struct tally_drain *drain)
 	if (wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT))
 		return true;
 	tally_cq_flush(q);
-	return wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT);
+	return try_wait_for_completion(&drain->done);
 }
 
 /* Some devices know better how; they are trusted to come to an end. */
@@ -82,8 +82,8 @@ static bool tally_drain_rq(struct ib_qp *qp, struct tally_cq *q,
  * @sq: mark for the send queue
  * @rq: mark for the receive queue
  *
- * Context: process; sleeps, at most 12 s beside what messages take that are
- * being handled.
+ * Context: process; sleeps, at most 6 s, or until messages that are being
+ * handled are through.
  * Return: true when both are empty.
  */
 bool tally_drain_qp(struct ib_qp *qp, struct tally_cq *q,
