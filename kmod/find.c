@@ -86,7 +86,7 @@ static struct tally_view *view_here(struct tally_node *node, const char *name,
  * @ref: the one who seeks, and each that asks for him
  * @node: who seeks
  * @name: of the arena
- * @until: when they give up
+ * @until: when who asks gives up
  * @lock: protects what follows
  * @due: answers that are
  * @over: no more answers are wanted
@@ -129,6 +129,18 @@ static void search_put(struct view_search *search)
 	kref_put(&search->ref, search_release);
 }
 
+/*
+ * Who asks cannot be killed, as who waits for him can. A home that means to answer
+ * does so long before, and without a link its session ends by then.
+ */
+static struct tally_until search_until(struct tally_node *node,
+				       const struct tally_until *until)
+{
+	long most = msecs_to_jiffies(node->config.lease_ms);
+
+	return tally_until(min(tally_until_left(until), most));
+}
+
 static struct view_search *search_begin(struct tally_node *node,
 					const char *name,
 					const struct tally_until *until)
@@ -141,7 +153,7 @@ static struct view_search *search_begin(struct tally_node *node,
 	spin_lock_init(&search->lock);
 	init_waitqueue_head(&search->wait);
 	search->node = tally_node_get(node);
-	search->until = *until;
+	search->until = search_until(node, until);
 	strscpy(search->name, name, sizeof(search->name));
 	return search;
 }
@@ -304,7 +316,8 @@ void tally_find_exit(void)
  * @node: who asks
  * @name: "ARENA", sought at this node and all with a live session at once, or
  *	"ARENA@NODE"
- * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none; of "ARENA", no other node
+ *	is given more than a lease to answer
  *
  * Context: process, sleeps, killable.
  * Return: a reference, or an error pointer: -ENOENT, -ENOTUNIQ (two homes

@@ -3,8 +3,8 @@
 # Lane: uml
 # Seconds: 120
 #
-# Locks by callbacks, for kernel code: answers, recalls, losses. The module with
-# the checks (kmod/tests/lock_api.c) is built with TALLY_FAULTS=1.
+# Locks for kernel code: searches for them; answers, recalls and losses by callbacks. The
+# module with the checks (kmod/tests/lock_api.c) is built with TALLY_FAULTS=1.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 need_tally
@@ -12,8 +12,10 @@ need_rdma
 # Beside the module under test; by hand, say where.
 test_ko=${TALLY_API_USER:-$(dirname "${MODULE:-.}")/tally_api_user.ko}
 [ -e "$test_ko" ] || skip_all "no module tally_api_user"
+hostile=$LIB_DIR/hostile
+[ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
 lost=/sys/module/tally_api_user/parameters/lost
-plan 7
+plan 9
 
 lost_once() {
 	[ "$(cat $lost)" = 1 ]
@@ -32,3 +34,12 @@ check "the session with the home ends" tally peer del a node b
 check "its holder is told" wait_until 30 lost_once
 check "once, and all is given back" eval 'lost_once && rmmod tally_api_user'
 check "others get the lock" tally -m "$mnt/a" lock run t/l timeout 20000 -- true
+# shellcheck disable=SC2016 # for eval
+check "a peer that answers nothing" eval '
+	tally peer add evil addr "$here" port 7999 node b &&
+	begin mute "$hostile" "$here" "$(port b)" evil b mute &&
+	wait_until 30 is_live b evil'
+mute=$begun
+check_fails "does not keep a search for ever" 1 'timed out' \
+	bounded 60 insmod "$test_ko" home=b node=b lock=none/l patient=1
+kill "$mute"

@@ -6,7 +6,7 @@
  * and uses arena "t" of the node with objects of the same names.  Cases:
  *
  *	home		answers everything as it should, until it is killed
- *	mute		answers nothing that it is asked
+ *	mute		answers nothing that it is asked, and keeps its lease
  *	status N	answers what is asked about a region with that errno
  *	layout		as "home" until a region's keys are asked for; comes
  *			back with a region that is made of nothing
@@ -303,6 +303,18 @@ static void early(struct link *l)
 	transmit(l, FORGET, 0, 0, &o, sizeof(o));
 }
 
+/* It lives, as far as that is asked. */
+static void renew(struct link *l)
+{
+	static time_t last;
+	uint8_t body[16] = {};
+
+	if (time(NULL) == last)
+		return;
+	last = time(NULL);
+	transmit(l, RENEW, 0, 0, body, sizeof(body));
+}
+
 static void act(struct link *l)
 {
 	if (fuzzing)
@@ -311,6 +323,8 @@ static void act(struct link *l)
 		flood(l);
 	else if (!strcmp(how, "early"))
 		early(l);
+	else if (!strcmp(how, "mute"))
+		renew(l);
 	else if (!strcmp(how, "slot") && l->sent < 3)
 		say_active(l, atoi(argument));
 }

@@ -29,6 +29,9 @@ MODULE_PARM_DESC(node, "another node");
 static char *lock = "";
 module_param(lock, charp, 0444);
 MODULE_PARM_DESC(lock, "ARENA/LOCK");
+static bool patient;
+module_param(patient, bool, 0444);
+MODULE_PARM_DESC(patient, "look for it without a limit of time");
 static int lost;
 module_param(lost, int, 0444);
 MODULE_PARM_DESC(lost, "how often it was lost");
@@ -303,9 +306,10 @@ static void put_users(void)
 
 static int get_user_of(struct api_user *user, const char *name)
 {
-	struct tally_lock *l = tally_lock_get(current->nsproxy->net_ns, name,
-					      lock, TIMEOUT);
+	long timeout = patient ? MAX_SCHEDULE_TIMEOUT : TIMEOUT;
+	struct tally_lock *l;
 
+	l = tally_lock_get(current->nsproxy->net_ns, name, lock, timeout);
 	if (IS_ERR(l))
 		return PTR_ERR(l);
 	user->lock = l;
