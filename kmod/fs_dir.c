@@ -114,13 +114,25 @@ const struct inode_operations tally_dir_inode_ops = {
 };
 
 /**
+ * struct dir_file - an open directory
+ * @file: what all open files have
+ * @end: root only: behind the last arena, where a listing came to its end; or 0
+ */
+struct dir_file {
+	struct tally_file file;
+	loff_t end;
+};
+
+/**
  * struct dir_list - a listing under way
  * @dc: where the entries go
  * @skip: root only: entries already given out
+ * @full: root only: there are more, but no room
  */
 struct dir_list {
 	struct dir_context *dc;
 	loff_t skip;
+	bool full;
 };
 
 /* Positions in the root count arenas; those in an arena are ids plus one. */
@@ -132,8 +144,10 @@ static bool dir_emit_arena(void *ctx, const char *name, u8 type, u32 id)
 		list->skip--;
 		return true;
 	}
-	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_DIR))
+	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_DIR)) {
+		list->full = true;
 		return false;
+	}
 	list->dc->pos++;
 	return true;
 }
@@ -149,20 +163,35 @@ static bool dir_emit_object(void *ctx, const char *name, u8 type, u32 id)
 	return true;
 }
 
+static int dir_iterate_root(struct file *file, struct dir_list *list)
+{
+	struct dir_file *df = file->private_data;
+	int err;
+
+	err = tally_views_list(tally_fs_node(file_inode(file)), dir_emit_arena,
+			       list, TALLY_FS_TIMEOUT);
+	if (!err && !list->full)
+		df->end = list->dc->pos;
+	return err;
+}
+
 static int dir_iterate(struct file *file, struct dir_context *dc)
 {
 	struct tally_view *view = tally_inode_view(file_inode(file));
 	struct tally_node *node = tally_fs_node(file_inode(file));
+	struct dir_file *df = file->private_data;
 	struct dir_list list = { .dc = dc };
 
 	if (!tally_node_running(node))
 		return -ESHUTDOWN;
+	/* To hear that nothing follows, nobody waits for silent homes again. */
+	if (df->end && dc->pos == df->end)
+		return 0;
 	if (!dir_emit_dots(file, dc))
 		return 0;
 	list.skip = dc->pos - 2;
 	if (!view)
-		return tally_views_list(node, dir_emit_arena, &list,
-					TALLY_FS_TIMEOUT);
+		return dir_iterate_root(file, &list);
 	if (list.skip > U32_MAX)
 		return 0;
 	return tally_view_list(view, list.skip, dir_emit_object, &list,
@@ -231,7 +260,7 @@ static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 static int dir_open(struct inode *inode, struct file *file)
 {
-	if (!tally_file_open(inode, file, sizeof(struct tally_file)))
+	if (!tally_file_open(inode, file, sizeof(struct dir_file)))
 		return -ENOMEM;
 	return 0;
 }

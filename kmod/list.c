@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Directories: the arenas a node can see, the objects of an arena. */
+#include <linux/err.h>
 #include <linux/slab.h>
+#include "homes.h"
 #include "name.h"
 #include "peer.h"
 #include "view.h"
 
-/* Arenas one look takes in: a peer's word is no reason to run out of memory. */
+/*
+ * Arenas one look takes in, of one home and of all: a peer's word is no reason to
+ * run out of memory.
+ */
 #define LIST_ARENAS_MAX	4096
 
 /* An answer to LIST. */
@@ -140,82 +145,141 @@ int tally_view_list(struct tally_view *view, u32 after, tally_list_fn fn,
 /* An arena somewhere. */
 struct list_found {
 	struct list_head list;
+	const char *home;
 	bool ambiguous;
 	char name[TALLY_NAME_SIZE];
-	char home[TALLY_NAME_SIZE];
 };
 
-struct list_search {
+/* Those of one home. */
+struct list_arenas {
 	struct list_head found;
-	const char *home;
 	u32 count;
 	bool no_memory;
 };
 
-static bool search_note(void *ctx, const char *name, u8 type, u32 id)
+static bool arenas_note(void *ctx, const char *name, u8 type, u32 id)
 {
-	struct list_search *search = ctx;
-	struct list_found *found, *other;
+	struct list_arenas *arenas = ctx;
+	struct list_found *found;
 
-	if (search->count++ == LIST_ARENAS_MAX)
+	if (arenas->count == LIST_ARENAS_MAX)
 		return false;
-	found = kzalloc(sizeof(*found), GFP_KERNEL_ACCOUNT);
+	found = kzalloc(sizeof(*found), GFP_KERNEL);
 	if (!found) {
-		search->no_memory = true;
+		arenas->no_memory = true;
 		return false;
 	}
 	strscpy(found->name, name, sizeof(found->name));
-	strscpy(found->home, search->home, sizeof(found->home));
-	list_for_each_entry(other, &search->found, list) {
-		if (!strcmp(other->name, name)) {
+	list_add_tail(&found->list, &arenas->found);
+	arenas->count++;
+	return true;
+}
+
+static void arenas_own(struct tally_node *node, struct list_arenas *arenas)
+{
+	struct tally_arena *arena = NULL;
+
+	while ((arena = tally_arena_next(node, arena)))
+		arenas_note(arenas, arena->config.name, 0, arena->id);
+}
+
+static void arenas_of(struct tally_node *node, const char *home,
+		      struct list_arenas *arenas,
+		      const struct tally_until *until)
+{
+	struct tally_peer *peer = tally_peer_find(node, home);
+	struct tally_session *s;
+
+	if (!peer)
+		return;
+	s = tally_peer_session(peer);
+	if (s && tally_session_is_live(s))
+		list_session(s, 0, 0, arenas_note, arenas, until);
+	if (s)
+		tally_session_put(s);
+	tally_peer_put(peer);
+}
+
+/* One that does not answer shows nothing; that is not an error of ours. */
+static void *arenas_ask(struct tally_homes *homes, const char *home)
+{
+	struct list_arenas *arenas = kzalloc(sizeof(*arenas), GFP_KERNEL);
+
+	if (!arenas)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&arenas->found);
+	if (home)
+		arenas_of(homes->node, home, arenas, &homes->until);
+	else
+		arenas_own(homes->node, arenas);
+	return arenas;
+}
+
+static void found_free(struct list_head *list)
+{
+	struct list_found *found, *next;
+
+	list_for_each_entry_safe(found, next, list, list)
+		kfree(found);
+}
+
+static void arenas_drop(void *answer)
+{
+	struct list_arenas *arenas = answer;
+
+	found_free(&arenas->found);
+	kfree(arenas);
+}
+
+static const struct tally_question arenas_question = {
+	.ask = arenas_ask,
+	.drop = arenas_drop,
+};
+
+static void found_add(struct list_head *all, struct list_found *found)
+{
+	struct list_found *other;
+
+	list_for_each_entry(other, all, list) {
+		if (!strcmp(other->name, found->name)) {
 			other->ambiguous = true;
 			found->ambiguous = true;
 		}
 	}
-	list_add_tail(&found->list, &search->found);
-	return true;
+	list_move_tail(&found->list, all);
 }
 
-static void search_own(struct tally_node *node, struct list_search *search)
+/* In the order of the homes, whoever was first to answer. */
+static int found_collect(struct tally_homes *homes, struct list_head *all)
 {
-	struct tally_arena *arena = NULL;
+	struct list_found *found, *next;
+	struct list_arenas *arenas;
+	struct tally_home *home;
+	u32 count = 0;
 
-	search->home = node->config.name;
-	while ((arena = tally_arena_next(node, arena)))
-		search_note(search, arena->config.name, 0, arena->id);
-}
-
-/* A peer that does not answer shows nothing; that is not an error of ours. */
-static int search_peers(struct tally_node *node, struct list_search *search,
-			const struct tally_until *until)
-{
-	struct tally_peer *peer = NULL;
-	struct tally_session *s;
-	int err = 0;
-
-	while (err != -EINTR && (peer = tally_peer_next(node, peer))) {
-		s = tally_peer_session(peer);
-		if (!s)
-			continue;
-		search->home = peer->name;
-		if (tally_session_is_live(s))
-			err = list_session(s, 0, 0, search_note, search,
-					   until);
-		tally_session_put(s);
+	list_for_each_entry(home, &homes->list, list) {
+		if (IS_ERR(home->answer))
+			return PTR_ERR(home->answer);
+		arenas = home->answer;
+		if (arenas->no_memory)
+			return -ENOMEM;
+		list_for_each_entry_safe(found, next, &arenas->found, list) {
+			if (count++ == LIST_ARENAS_MAX)
+				return 0;
+			found->home = home->name;
+			found_add(all, found);
+		}
 	}
-	if (peer)
-		tally_peer_put(peer);
-	return err == -EINTR ? err : 0;
+	return 0;
 }
 
-static void search_tell(struct list_search *search, tally_list_fn fn,
-			void *ctx)
+static void found_tell(struct list_head *all, tally_list_fn fn, void *ctx)
 {
 	char name[2 * TALLY_NAME_SIZE];
 	struct list_found *found;
 	u32 id = 0;
 
-	list_for_each_entry(found, &search->found, list) {
+	list_for_each_entry(found, all, list) {
 		if (found->ambiguous)
 			snprintf(name, sizeof(name), "%s@%s", found->name,
 				 found->home);
@@ -240,18 +304,17 @@ int tally_views_list(struct tally_node *node, tally_list_fn fn, void *ctx,
 		     long timeout)
 {
 	struct tally_until until = tally_until(timeout);
-	struct list_search search = {};
-	struct list_found *found, *next;
+	struct tally_homes *homes;
+	LIST_HEAD(all);
 	int err;
 
-	INIT_LIST_HEAD(&search.found);
-	search_own(node, &search);
-	err = search_peers(node, &search, &until);
-	if (search.no_memory)
-		err = -ENOMEM;
+	homes = tally_homes_ask(node, "", &arenas_question, &until);
+	if (IS_ERR(homes))
+		return PTR_ERR(homes);
+	err = found_collect(homes, &all);
 	if (!err)
-		search_tell(&search, fn, ctx);
-	list_for_each_entry_safe(found, next, &search.found, list)
-		kfree(found);
+		found_tell(&all, fn, ctx);
+	found_free(&all);
+	tally_homes_put(homes);
 	return err;
 }

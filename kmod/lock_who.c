@@ -7,9 +7,12 @@
 #include "lock.h"
 #include "peer.h"
 
-/* So long for one answer, or a quarter of the lease; so long in all. */
-#define WHO_LIMIT	(HZ / 2)
+/*
+ * So long for all answers. For one a quarter of what is left, or of the lease: those
+ * that are silent leave time for those behind them.
+ */
 #define WHO_LIMIT_ALL	(2 * HZ)
+#define WHO_SHARE	4
 
 /* One byte more than an answer has, to see that it is too long. */
 struct who_reply {
@@ -135,8 +138,8 @@ void tally_lock_ask(struct tally_object *object, struct tally_lock_info *info,
 		return;
 	if (who_may_ask(s)) {
 		timeout = min_t(long, msecs_to_jiffies(s->lease_ms / 4),
-				WHO_LIMIT);
-		err = who_ask(s, object, &rep, min(timeout, asking->left));
+				DIV_ROUND_UP(asking->left, WHO_SHARE));
+		err = who_ask(s, object, &rep, timeout);
 		if (!err)
 			who_show(info, &rep);
 		else if (who_was_silent(err))

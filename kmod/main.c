@@ -5,6 +5,7 @@
 #include "counter.h"
 #include "dev.h"
 #include "fs.h"
+#include "homes.h"
 #include "lock.h"
 #include "netlink.h"
 #include "node.h"
@@ -119,12 +120,12 @@ static int __init tally_init(void)
 	err = tally_xfer_init();
 	if (err)
 		goto err_dev;
-	err = tally_find_init();
+	err = tally_homes_init();
 	if (err)
 		goto err_xfer;
 	err = tally_nodes_init(&main_node_ops);
 	if (err)
-		goto err_find;
+		goto err_homes;
 	err = tally_api_locks_init();
 	if (err)
 		goto err_nodes;
@@ -142,8 +143,8 @@ err_api:
 	tally_api_locks_exit();
 err_nodes:
 	tally_nodes_exit();
-err_find:
-	tally_find_exit();
+err_homes:
+	tally_homes_exit();
 err_xfer:
 	tally_xfer_exit();
 err_dev:
@@ -161,7 +162,7 @@ static void __exit tally_exit(void)
 	tally_fs_exit();
 	tally_api_locks_exit();
 	tally_nodes_exit();
-	tally_find_exit();
+	tally_homes_exit();
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();

@@ -183,9 +183,6 @@ int tally_views_start(struct tally_node *node);
 void tally_views_stop(struct tally_node *node);
 void tally_views_free(struct tally_node *node);
 
-int tally_find_init(void);
-void tally_find_exit(void);
-
 /*
  * Find an arena: "ARENA" asks this node and every live session, all at once,
  * "ARENA@NODE" one of them. Sleeps, killable. -ENOENT, -ENOTUNIQ (two homes have it),
@@ -203,8 +200,9 @@ bool tally_view_alive(struct tally_view *view);
 /* An entry of a directory. Return false to stop. */
 typedef bool (*tally_list_fn)(void *ctx, const char *name, u8 type, u32 id);
 /*
- * Objects of a view with ids above @after, or the arenas a node can see: a
- * name that several homes have is given as ARENA@NODE for each of them.
+ * Objects of a view with ids above @after, or the arenas a node can see, for which
+ * all homes are asked at once: a name that several of them have is given as
+ * ARENA@NODE for each.
  */
 int tally_view_list(struct tally_view *view, u32 after, tally_list_fn fn,
 		    void *ctx, long timeout);

@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 47
+plan 58
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -92,6 +92,16 @@ shown() {
 
 is_free() {
 	[ "$(shown state)" = free ]
+}
+
+# lists NODE: a process that waits until all homes have said what they have.
+lists() {
+	local before
+
+	before=$(stat_of "$1" rpc_sent)
+	begin listed ls -U "$mnt/$1"
+	lister=$begun
+	wait_until 4 grew "$1" rpc_sent "$before" && ! ended "$lister"
 }
 
 # use: what a peer may use, from time to time when there is no session.
@@ -196,8 +206,8 @@ check_equal "it is gone, its lease is not: it is shown, too" 'evil,' \
 	"$(shown holder pid)"
 wait_until 60 is_free
 
-# Homes that answer nothing, asked before one that does: looking for an arena takes
-# 5 s, not 5 s for each of them, and does not fail.
+# Homes that answer nothing, asked before one that does: looking for an arena, and
+# listing them, takes 5 s, not 5 s for each of them, and does not fail.
 # shellcheck disable=SC2016 # for eval
 check "two peers that answer nothing" eval '
 	attack mute && tally peer add evil2 addr "$here" port 7998 node a &&
@@ -208,10 +218,30 @@ check "and behind them a node with an arena" eval 'add_node b && join a b &&
 	tally arena add h access rw node b && tally counter add h/c node b'
 check_equal "which is found, when one of them would have had its time" 0 \
 	"$(bounded 9 tally -m "$mnt/a" counter read h/c)"
+check_equal "and listed, in the order of the homes" "t h" \
+	"$(bounded 9 ls -U "$mnt/a" | paste -sd ' ')"
+check "who lists them" lists a
+# shellcheck disable=SC2016 # for eval
+check "and is killed does not wait for them" eval \
+	'kill -KILL "$lister" && wait_until 3 ended "$lister"'
+wait "$lister" 2> /dev/null
+check "who lists them" lists a
+check "sees one of them go" tally peer del evil2 node a
+check_equal "and what there is all the same" "t h" \
+	"$(wait_until 9 ended "$lister" && paste -sd ' ' "$lib_work/listed")"
 kill "$mute"
-check "they are forgotten" eval 'tally peer del evil2 node a &&
-	tally peer del b node a && del_node b'
+check "they are forgotten" eval 'tally peer del b node a && del_node b'
 retreat
+
+# shellcheck disable=SC2016 # for eval
+check "a node with a peer that answers nothing" eval 'add_node c &&
+	tally peer add evil addr "$here" port 7999 node c && attack_node c mute'
+check "who lists what it sees" lists c
+check "holds nobody up who stops it" bounded 15 tally node del c
+check "and goes on" wait_until 3 ended "$lister"
+check "nothing is left of it" wait_until 20 node_gone c
+kill "$attacker"
+wait "$attacker" 2> /dev/null
 
 begin fuzz "$hostile" "$here" "$(port a)" evil a fuzz "${SEED:-1}" \
 	"$(scaled 40 60)"

@@ -9,7 +9,7 @@
 . "$LIB_DIR/two-nodes.sh"
 need_tally
 need_rdma
-plan 39
+plan 43
 
 names() {
 	(cd "$1" && echo *)
@@ -26,6 +26,13 @@ check_equal "the arena lists its objects at its home" "c l r s" \
 	"$(names "$home/t")"
 check_equal "and elsewhere" "c l r s" "$(names "$far/t")"
 check_equal "ARENA@NODE is the same" "c l r s" "$(names "$far/t@home")"
+check "arenas of one name" eval 'tally arena add u node home &&
+	tally arena add u node far'
+check "are listed by home, ours first, from any position" \
+	"$files" seek "$far" u@far t u@home
+check "and so are objects" "$files" seek "$far/t" c l r s
+check "they go" eval 'tally arena del u node home &&
+	tally arena del u node far'
 check "names that are not there, and what cannot be made" \
 	"$files" names "$far" "$far/t"
 

@@ -502,6 +502,31 @@ def case_names(root, arena):
     fails(errno.EPERM, "mode of the root", os.chmod, root, 0o777)
 
 
+def case_seek(path, *names):
+    """A directory from each of its positions on, in any order."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.opendir.restype = libc.readdir64.restype = ctypes.c_void_p
+    libc.telldir.restype = ctypes.c_long
+    stream = ctypes.c_void_p(libc.opendir(path.encode()))
+
+    def following():
+        entry = libc.readdir64(stream)
+        # Behind inode, offset, length and type
+        return os.fsdecode(ctypes.string_at(entry + 19)) if entry else None
+
+    places = []
+    for name in (".", "..", *names, None):
+        places.append((libc.telldir(stream), name))
+        same(following(), name, "in order")
+    random.shuffle(places)
+    for place, name in places:
+        libc.seekdir(stream, ctypes.c_long(place))
+        same(following(), name, f"at {place}")
+    libc.rewinddir(stream)
+    same(following(), ".", "from the beginning")
+    libc.closedir(stream)
+
+
 def case_load(path, *how):
     """Write and read for ever; "until-error" ends with the first error."""
     fd = os.open(path, os.O_RDWR)

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "homes.h"
+
+#include <linux/err.h>
+#include <linux/slab.h>
+#include "peer.h"
+
+static struct workqueue_struct *homes_wq;
+
+static void homes_release(struct kref *ref)
+{
+	struct tally_homes *homes = container_of(ref, struct tally_homes, ref);
+	struct tally_home *home, *next;
+
+	list_for_each_entry_safe(home, next, &homes->list, list)
+		kfree(home);
+	tally_node_put(homes->node);
+	kfree(homes);
+}
+
+/* True: it was taken. */
+static bool home_answered(struct tally_home *home, void *answer)
+{
+	struct tally_homes *homes = home->homes;
+	bool taken;
+
+	spin_lock(&homes->lock);
+	taken = !homes->over;
+	if (taken)
+		home->answer = answer;
+	if (!IS_ERR_OR_NULL(answer))
+		homes->good++;
+	homes->due--;
+	wake_up(&homes->wait);
+	spin_unlock(&homes->lock);
+	return taken;
+}
+
+static void home_work(struct work_struct *work)
+{
+	struct tally_home *home = container_of(work, struct tally_home, work);
+	struct tally_homes *homes = home->homes;
+	void *answer = ERR_PTR(-EINTR);
+
+	/* It may have waited for others while its asker went away. */
+	if (!READ_ONCE(homes->over))
+		answer = homes->question->ask(homes, home->own ? NULL :
+						     home->name);
+	if (!home_answered(home, answer) && !IS_ERR_OR_NULL(answer))
+		homes->question->drop(answer);
+	kref_put(&homes->ref, homes_release);
+}
+
+static int homes_add(struct tally_homes *homes, const char *name, bool own)
+{
+	struct tally_home *home = kzalloc(sizeof(*home), GFP_KERNEL);
+
+	if (!home)
+		return -ENOMEM;
+	INIT_WORK(&home->work, home_work);
+	home->homes = homes;
+	home->own = own;
+	strscpy(home->name, name, sizeof(home->name));
+	list_add_tail(&home->list, &homes->list);
+	homes->due++;
+	return 0;
+}
+
+static bool peer_is_live(struct tally_peer *peer)
+{
+	struct tally_session *s = tally_peer_session(peer);
+	bool live = s && tally_session_is_live(s);
+
+	if (s)
+		tally_session_put(s);
+	return live;
+}
+
+static int homes_add_all(struct tally_homes *homes)
+{
+	struct tally_peer *peer = NULL;
+	int err;
+
+	err = homes_add(homes, homes->node->config.name, true);
+	while (!err && (peer = tally_peer_next(homes->node, peer)))
+		if (peer_is_live(peer))
+			err = homes_add(homes, peer->name, false);
+	if (peer)
+		tally_peer_put(peer);
+	return err;
+}
+
+/*
+ * Who asks cannot be killed, as who waits for him can. A home that means to answer
+ * does so long before, and without a link its session ends by then.
+ */
+static struct tally_until homes_until(struct tally_node *node,
+				      const struct tally_until *until)
+{
+	long most = msecs_to_jiffies(node->config.lease_ms);
+
+	return tally_until(min(tally_until_left(until), most));
+}
+
+static struct tally_homes *homes_alloc(struct tally_node *node,
+				       const char *name,
+				       const struct tally_question *question,
+				       const struct tally_until *until)
+{
+	struct tally_homes *homes = kzalloc(sizeof(*homes), GFP_KERNEL);
+
+	if (!homes)
+		return NULL;
+	kref_init(&homes->ref);
+	spin_lock_init(&homes->lock);
+	init_waitqueue_head(&homes->wait);
+	INIT_LIST_HEAD(&homes->list);
+	homes->node = tally_node_get(node);
+	homes->question = question;
+	homes->until = homes_until(node, until);
+	strscpy(homes->name, name, sizeof(homes->name));
+	return homes;
+}
+
+static bool homes_are_done(struct tally_homes *homes)
+{
+	u32 enough = homes->question->enough;
+	bool done;
+
+	spin_lock(&homes->lock);
+	done = !homes->due || (enough && homes->good >= enough);
+	spin_unlock(&homes->lock);
+	return done;
+}
+
+static int homes_wait(struct tally_homes *homes)
+{
+	int err = wait_event_killable(homes->wait, homes_are_done(homes));
+
+	spin_lock(&homes->lock);
+	WRITE_ONCE(homes->over, true);
+	spin_unlock(&homes->lock);
+	return err ? -EINTR : 0;
+}
+
+/**
+ * tally_homes_put - the answers have been looked at
+ * @homes: from tally_homes_ask(); the answers are dropped now, not when the last
+ *	of those has come who still ask
+ *
+ * Context: process.
+ */
+void tally_homes_put(struct tally_homes *homes)
+{
+	struct tally_home *home;
+
+	list_for_each_entry(home, &homes->list, list) {
+		if (!IS_ERR_OR_NULL(home->answer))
+			homes->question->drop(home->answer);
+		home->answer = NULL;
+	}
+	kref_put(&homes->ref, homes_release);
+}
+
+/**
+ * tally_homes_ask - ask our own node and all it has live sessions with, at once
+ * @node: our node
+ * @name: what is asked about, or ""
+ * @question: what is asked
+ * @until: when they give up, in a lease at the latest
+ *
+ * Who is killed does not wait for those that still ask for him.
+ *
+ * Context: process, sleeps, killable.
+ * Return: the homes with their answers, which belong to the caller until
+ * tally_homes_put(); -ENOMEM, -EINTR.
+ */
+struct tally_homes *tally_homes_ask(struct tally_node *node, const char *name,
+				    const struct tally_question *question,
+				    const struct tally_until *until)
+{
+	struct tally_homes *homes = homes_alloc(node, name, question, until);
+	struct tally_home *home;
+	int err;
+
+	if (!homes)
+		return ERR_PTR(-ENOMEM);
+	err = homes_add_all(homes);
+	if (!err) {
+		list_for_each_entry(home, &homes->list, list) {
+			kref_get(&homes->ref);
+			queue_work(homes_wq, &home->work);
+		}
+		err = homes_wait(homes);
+	}
+	if (!err)
+		return homes;
+	tally_homes_put(homes);
+	return ERR_PTR(err);
+}
+
+/**
+ * tally_homes_init - make what all who ask share
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_homes_init(void)
+{
+	homes_wq = alloc_workqueue("tally_homes", WQ_UNBOUND, 0);
+	return homes_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * tally_homes_exit - wait for what still asks for somebody who went away
+ *
+ * No node is left.
+ */
+void tally_homes_exit(void)
+{
+	destroy_workqueue(homes_wq);
+}
