@@ -28,7 +28,7 @@ help:
 	@echo 'make demo         see three machines share a counter, a lock, a region'
 	@echo 'make bench        what calls cost, in multiples of verbs alone'
 	@echo 'make bench-peers  tally beside perftest, Redis, TCP and the DLM'
-	@echo 'make check        what has to pass (under half an hour), which is these:'
+	@echo 'make check        what has to pass (40 minutes), which is these:'
 	@echo 'make style          style checks'
 	@echo 'make builds         builds for all kernels in /lib/modules'
 	@echo 'make unit           unit tests of the pure code, in user space'
