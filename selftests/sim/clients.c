@@ -30,31 +30,25 @@ static void client_post(u32 node, u32 lock, const struct tally_lc_action *a)
 	s->busy = true;
 	if (n->broken && n->cdown)
 		wrong("an operation on a link that is known to be down");
-	at = at > n->lane ? at : n->lane;
-	n->lane = at;
+	at = in_turn(&n->lane, at, 0);
 	/* Both of a pair go through the unit. */
 	if (!w.costs->apart && (a->kind == TALLY_LCA_POST_CAS_FAA ||
 				a->kind == TALLY_LCA_POST_FAA_FAA))
 		busy *= 2;
 	if (a->kind == TALLY_LCA_POST_READ)
 		busy = 0;
-	at = at > l->unit ? at : l->unit;
-	l->unit = at + busy;
 	/* The first of two decides, and executes before the second. */
 	queue_put((struct event){
 		.kind = EV_EXEC, .op = a->kind, .lc_op = s->lc.op,
 		.node = node, .lock = lock, .link = n->link,
 		.value = a->value, .compare = a->compare,
-	}, at + busy);
+	}, in_turn(&l->unit, at, busy));
 }
 
 /* When a message that is sent now is posted: one after the other. */
 static u64 client_out(struct snode *n)
 {
-	u64 at = now + w.costs->out * w.costs->hop;
-
-	n->sender = (at > n->sender ? at : n->sender) + w.costs->work;
-	return n->sender;
+	return in_turn(&n->sender, now, w.costs->work);
 }
 
 static void client_send(u32 node, u32 lock, const struct tally_lmsg *msg)
@@ -63,8 +57,7 @@ static void client_send(u32 node, u32 lock, const struct tally_lmsg *msg)
 	u64 at = client_out(n) + message_time();
 
 	w.result->messages++;
-	at = at > n->to_home ? at : n->to_home;
-	n->to_home = at;
+	at = in_turn(&n->to_home, at, 0);
 	queue_put((struct event){
 		.kind = EV_AT_HOME, .op = EV_TO_HOME, .node = node,
 		.lock = lock, .link = n->link, .msg = *msg,

@@ -54,17 +54,14 @@ const struct sim_rate sim_rates[] = {
 const size_t sim_rates_n = ARRAY_SIZE(sim_rates);
 
 const struct sim_kind sim_kinds[] = {
-	{ "", "software as it is", 100, 0, 1, 1, false, false },
-	{ ".limit", "all poll, a message takes no code", 0, 0, 0, 0, true,
+	{ "", "software as it is", 100, 1, 1, false, false },
+	{ ".limit", "all poll, a message takes no code", 0, 0, 0, true, false },
+	{ ".half", "software costs half", 50, 1, 1, false, false },
+	{ ".double", "software costs twice as much", 200, 1, 1, false, false },
+	{ ".helped", "who waits takes messages himself", 100, 0, 1, false,
 	  false },
-	{ ".half", "software costs half", 50, 0, 1, 1, false, false },
-	{ ".double", "software costs twice as much", 200, 0, 1, 1, false,
-	  false },
-	{ ".helped", "who waits takes messages himself", 100, 0, 0, 1, false,
-	  false },
-	{ ".polled", "all poll", 100, 0, 0, 0, true, false },
-	{ ".apart", "tokens have a unit of their own", 100, 0, 1, 1, false,
-	  true },
+	{ ".polled", "all poll", 100, 0, 0, true, false },
+	{ ".apart", "tokens have a unit of their own", 100, 1, 1, false, true },
 };
 
 const size_t sim_kinds_n = ARRAY_SIZE(sim_kinds);
@@ -78,11 +75,15 @@ struct sim_costs costs_make(const struct sim_rate *rate,
 	costs.hop = costs.hop * kind->percent / 100;
 	costs.work = costs.work * kind->percent / 100;
 	costs.op = costs.op * kind->percent / 100;
-	costs.out = kind->out;
 	costs.in = kind->in;
 	costs.wake = kind->wake;
 	costs.apart = kind->apart;
 	return costs;
+}
+
+u64 costs_vary(const struct sim_costs *costs, u64 cost)
+{
+	return cost + random_below(cost * costs->jitter / 100 + 1);
 }
 
 u64 costs_message(const struct sim_costs *costs)

@@ -19,21 +19,16 @@ static void home_post(u32 lock, const struct tally_lh_action *a)
 
 	if (a->kind == TALLY_LHA_POST_CLRW && a->delta)
 		busy *= 2;
-	at = at > l->unit ? at : l->unit;
-	l->unit = at + busy;
 	queue_put((struct event){
 		.kind = EV_LOOP_EXEC, .op = a->kind, .lock = lock,
 		.node = a->slot, .value = a->delta,
-	}, at + busy);
+	}, in_turn(&l->unit, at, busy));
 }
 
 /* One works at the home's tables at a time. Return: when it is done. */
 static u64 home_work(void)
 {
-	u64 start = now > w.home_free ? now : w.home_free;
-
-	w.home_free = start + w.costs->work;
-	return w.home_free;
+	return in_turn(&w.home_free, now, w.costs->work);
 }
 
 static void home_send(u32 lock, const struct tally_lh_action *a)
@@ -47,8 +42,7 @@ static void home_send(u32 lock, const struct tally_lh_action *a)
 	w.result->messages++;
 	/* The home sends where it is, without a work item. */
 	at = home_work() + message_time() + w.costs->work;
-	at = at > n->to_client ? at : n->to_client;
-	n->to_client = at;
+	at = in_turn(&n->to_client, at, 0);
 	queue_put((struct event){
 		.kind = EV_TO_CLIENT, .node = node, .lock = lock,
 		.link = n->link, .msg = a->msg,

@@ -64,6 +64,12 @@ bool queue_get(struct event *ev)
 	return true;
 }
 
+u64 in_turn(u64 *free, u64 at, u64 cost)
+{
+	*free = (at > *free ? at : *free) + cost;
+	return *free;
+}
+
 void random_seed(u64 seed)
 {
 	seed_state = seed * 0x9e3779b97f4a7c15ULL + 1;

@@ -32,21 +32,15 @@ struct rival {
 
 static struct rival r;
 
-static u64 rival_vary(u64 cost)
-{
-	return cost + random_below(cost * r.costs->jitter / 100 + 1);
-}
-
 static void rival_post(u32 node, u8 op)
 {
 	u64 at;
 
 	if (op == RIVAL_LOOK) {
-		at = now + rival_vary(r.costs->read);
+		at = now + costs_vary(r.costs, r.costs->read);
 	} else {
-		at = now + rival_vary(r.costs->wire);
-		at = (at > r.unit ? at : r.unit) + r.costs->atomic;
-		r.unit = at;
+		at = now + costs_vary(r.costs, r.costs->wire);
+		at = in_turn(&r.unit, at, r.costs->atomic);
 	}
 	queue_put((struct event){
 		.kind = EV_RIVAL_EXEC, .node = node, .op = op,
@@ -77,7 +71,7 @@ static void rival_exec(struct event ev)
 	ev.value = rival_word(ev.node, ev.op);
 	r.result->grants += ev.value;
 	ev.kind = EV_RIVAL_DONE;
-	queue_put(ev, now + rival_vary(back) + r.costs->cpu);
+	queue_put(ev, now + costs_vary(r.costs, back) + r.costs->cpu);
 }
 
 /* A pause of any length up to the node's limit, which grows. */

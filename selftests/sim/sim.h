@@ -24,7 +24,6 @@
  * @jitter: percent by which all of these vary, at most
  * @irq: from the completion to who is told of it
  * @hop: a work item that is queued, or a task that is woken, begins to run
- * @out: hops from the table to the post of a message, at a client
  * @in: hops from the interrupt to the table
  * @wake: hops from the table to the user who waits for a message
  * @work: each side's code for a message
@@ -41,7 +40,6 @@ struct sim_costs {
 	u64 jitter;
 	u64 irq;
 	u64 hop;
-	u64 out;
 	u64 in;
 	u64 wake;
 	u64 work;
@@ -176,6 +174,8 @@ extern u64 now;
 void queue_reset(void);
 void queue_put(struct event ev, u64 at);
 bool queue_get(struct event *ev);
+/* One at a time: who comes @at is served when it is @free. Return: until when. */
+u64 in_turn(u64 *free, u64 at, u64 cost);
 
 /* Also queue.c: random numbers that a seed decides. */
 void random_seed(u64 seed);
@@ -212,8 +212,7 @@ struct sim_rate {
  * @suffix: of the names of its figures
  * @text: for people
  * @percent: what the software costs
- * @out: hops, as in sim_costs
- * @in: hops
+ * @in: hops, as in sim_costs
  * @wake: hops
  * @polled: there are no interrupts
  * @apart: as in sim_costs
@@ -222,7 +221,6 @@ struct sim_kind {
 	const char *suffix;
 	const char *text;
 	u32 percent;
-	u8 out;
 	u8 in;
 	u8 wake;
 	bool polled;
@@ -236,6 +234,8 @@ extern const struct sim_kind sim_kinds[];
 extern const size_t sim_kinds_n;
 struct sim_costs costs_make(const struct sim_rate *rate,
 			    const struct sim_kind *kind);
+/* @cost, and some more by chance. */
+u64 costs_vary(const struct sim_costs *costs, u64 cost);
 /* Half a round trip of messages by verbs alone, with the same waiting. */
 u64 costs_message(const struct sim_costs *costs);
 

@@ -15,7 +15,7 @@ void wrong(const char *what)
 
 u64 vary(u64 cost)
 {
-	return cost + random_below(cost * w.costs->jitter / 100 + 1);
+	return costs_vary(w.costs, cost);
 }
 
 /* From the post of a message to who works at a table. */
