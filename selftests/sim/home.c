@@ -144,9 +144,9 @@ static void loop_exec(struct event ev)
 	}
 	ev.kind = EV_LOOP_DONE;
 	ev.value = old;
-	/* Its end is told by an interrupt, and taken by a work item of the lock. */
+	/* An interrupt, a work item of the queue, and one of the lock. */
 	queue_put(ev, now + vary(w.costs->loop / 2) + w.costs->cpu +
-		      w.costs->irq + w.costs->in * w.costs->hop);
+		      w.costs->irq + 2 * w.costs->in * w.costs->hop);
 }
 
 static void loop_done(const struct event *ev)
