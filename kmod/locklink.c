@@ -63,7 +63,7 @@ void tally_lock_client_error(struct tally_handle *handle, int err)
 static void lock_way_to(struct tally_node *node, const char *name,
 			struct lock_way *way)
 {
-	struct tally_session *s = NULL;
+	struct tally_session *s;
 	struct tally_peer *peer;
 
 	peer = tally_peer_find(node, name);
