@@ -5,7 +5,7 @@
 #include <linux/tally.h>
 #include "api.h"
 #include "counter.h"
-#include "name.h"
+#include "base/name.h"
 #include "region.h"
 
 struct tally_counter {

@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include "arenadev.h"
 #include "attach.h"
-#include "name.h"
+#include "base/name.h"
 #include "view.h"
 
 /**

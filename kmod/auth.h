@@ -5,7 +5,7 @@
 
 #include <crypto/hash.h>
 #include <linux/types.h>
-#include "wire.h"
+#include "base/wire.h"
 
 /**
  * struct tally_auth - the HMAC transform and the cluster key of a node

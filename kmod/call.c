@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 #include "conn.h"
 #include "op.h"
-#include "stats.h"
+#include "base/stats.h"
 
 static struct kmem_cache *tally_call_cache;
 

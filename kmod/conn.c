@@ -11,8 +11,8 @@
 #include "dev.h"
 #include "msg.h"
 #include "op.h"
-#include "stats.h"
-#include "trace.h"
+#include "base/stats.h"
+#include "base/trace.h"
 
 /* Longer than this in our close work is worth a line in the log. */
 #define TALLY_CONN_STUCK	(10 * HZ)

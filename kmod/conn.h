@@ -20,7 +20,7 @@
 #include <rdma/rdma_cm.h>
 #include "cq.h"
 #include "drain.h"
-#include "wire.h"
+#include "base/wire.h"
 
 struct tally_conn;
 struct tally_dev;

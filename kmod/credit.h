@@ -20,7 +20,7 @@
 #define TALLY_CREDIT_H
 
 #include <linux/types.h>
-#include "wire.h"
+#include "base/wire.h"
 
 /* What a peer's ring is taken for until HELLO tells; nobody has less. */
 #define TALLY_CREDIT_DEPTH_MIN	8

@@ -2,7 +2,7 @@
 /* Finding an arena by name: at this node and at all it has sessions with. */
 #include <linux/err.h>
 #include "homes.h"
-#include "name.h"
+#include "base/name.h"
 #include "view.h"
 
 static struct tally_view *views_lookup(struct tally_views *views,

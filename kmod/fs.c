@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include "fs.h"
 #include "fs_file.h"
-#include "name.h"
+#include "base/name.h"
 
 enum fs_param {
 	FS_PARAM_NODE,

@@ -8,7 +8,7 @@
 #include <linux/namei.h>
 #include <linux/sched.h>
 #include "fs_file.h"
-#include "name.h"
+#include "base/name.h"
 
 static int TALLY_D_REVALIDATE(dir_revalidate)
 {

@@ -2,7 +2,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include "lock.h"
-#include "name.h"
+#include "base/name.h"
 #include "region.h"
 #include "view.h"
 

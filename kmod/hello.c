@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/random.h>
 #include "hello.h"
-#include "name.h"
+#include "base/name.h"
 
 /* What of a HELLO is signed: all of it but the MAC at its end. */
 #define HELLO_SIGNED	offsetof(struct tally_msg_hello, mac)

@@ -11,9 +11,9 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include "name.h"
+#include "base/name.h"
 #include "node.h"
-#include "until.h"
+#include "base/deadline.h"
 
 struct tally_homes;
 

@@ -3,7 +3,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include "homes.h"
-#include "name.h"
+#include "base/name.h"
 #include "peer.h"
 #include "view.h"
 

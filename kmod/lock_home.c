@@ -8,7 +8,7 @@
 #include "lock_home.h"
 #include "lockwire.h"
 #include "peer.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* How often to look whether a broken loopback conn is there again. */
 #define HOME_RETRY	(HZ / 50)

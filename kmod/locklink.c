@@ -3,7 +3,7 @@
 #include "lockrun.h"
 #include "lockwire.h"
 #include "peer.h"
-#include "trace.h"
+#include "base/trace.h"
 
 static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
 {

@@ -8,7 +8,7 @@
  * events never nest and their order is kept.
  */
 #include "lockrun.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)

@@ -8,7 +8,7 @@
 #include "lockrun.h"
 #include "lockwire.h"
 #include "peer.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* How often to look whether a broken loopback conn is there again. */
 #define LOCK_RETRY	(HZ / 50)

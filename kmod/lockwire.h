@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lock messages between host form (lockmsg.h) and wire form (wire.h). */
+/* Lock messages between host form (lockmsg.h) and wire form (base/wire.h). */
 #ifndef TALLY_LOCKWIRE_H
 #define TALLY_LOCKWIRE_H
 
 #include <linux/errno.h>
 #include <linux/string.h>
 #include "lockmsg.h"
-#include "wire.h"
+#include "base/wire.h"
 
 /* @next: SUCC: name of the successor; else NULL */
 static inline void tally_lock_encode(struct tally_msg_lock *body, u32 arena,

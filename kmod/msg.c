@@ -9,8 +9,8 @@
 #include "credit.h"
 #include "dev.h"
 #include "msg.h"
-#include "stats.h"
-#include "trace.h"
+#include "base/stats.h"
+#include "base/trace.h"
 
 /*
  * Messages that may wait for the peer. One that keeps to the protocol has 4096

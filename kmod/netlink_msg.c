@@ -2,7 +2,7 @@
 #include <linux/cred.h>
 #include <linux/slab.h>
 #include "genl_compat.h"
-#include "name.h"
+#include "base/name.h"
 #include "netlink_msg.h"
 
 /* Raised with every change that a dump might show half of. */

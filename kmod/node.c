@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 #include "handshake.h"
 #include "listen.h"
-#include "name.h"
+#include "base/name.h"
 #include "node.h"
 #include "peer.h"
 

@@ -14,7 +14,7 @@
 #include <net/net_namespace.h>
 #include "auth.h"
 #include "session.h"
-#include "stats.h"
+#include "base/stats.h"
 
 #define TALLY_PORT_DEFAULT	7475
 #define TALLY_LEASE_DEFAULT	2000	/* ms */

@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include "attach.h"
 #include "lock.h"
-#include "name.h"
+#include "base/name.h"
 #include "region.h"
 #include "view.h"
 

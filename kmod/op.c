@@ -15,8 +15,8 @@
 #include "conn.h"
 #include "dev.h"
 #include "op.h"
-#include "stats.h"
-#include "trace.h"
+#include "base/stats.h"
+#include "base/trace.h"
 
 /* An atomic's result words: one, or two for a chain. */
 #define TALLY_OP_WORDS	2

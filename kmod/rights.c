@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 #include "arena.h"
 #include "attach.h"
-#include "name.h"
+#include "base/name.h"
 #include "peer.h"
 
 struct tally_arena_peer {

@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include "attach.h"
-#include "name.h"
+#include "base/name.h"
 #include "peer.h"
 #include "region.h"
 

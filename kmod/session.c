@@ -6,7 +6,7 @@
 #include "peer.h"
 #include "rpc.h"
 #include "session.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* How long taking a link down may take before we go on without it. */
 #define LINK_DOWN_WAIT	(10 * HZ)

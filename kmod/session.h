@@ -24,7 +24,7 @@
 #include "conn.h"
 #include "dev.h"
 #include "msg.h"
-#include "wire.h"
+#include "base/wire.h"
 
 struct tally_node;
 struct tally_peer;

@@ -16,7 +16,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include "arena.h"
-#include "until.h"
+#include "base/deadline.h"
 
 struct counter_call;
 struct tally_lock_client;

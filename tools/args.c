@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/tally.h>
-#include "../kmod/name.h"
+#include "../kmod/base/name.h"
 #include "args.h"
 #include "tally.h"
 

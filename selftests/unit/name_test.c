@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One rule for the names of nodes, arenas and objects. */
 #include "ktap.h"
-#include "name.h"
+#include "base/name.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define FIELD		64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "stats.h"
+#include "base/stats.h"
 
 static const char * const stat_names[] = {
 	[TALLY_STAT_POST_FAA]	= "post_faa",

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: GPL-2.0
 #define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "base/trace.h"

@@ -8,7 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/types.h>
-#include "wire.h"
+#include "base/wire.h"
 
 enum tally_stat {
 	TALLY_STAT_POST_FAA,

@@ -10,7 +10,7 @@
 #define TALLY_TRACE_H
 
 #include <linux/tracepoint.h>
-#include "wire.h"
+#include "base/wire.h"
 
 TRACE_EVENT(tally_op_post,
 	TP_PROTO(u32 qpn, const void *op, u32 type, u64 addr, u32 rkey),
