@@ -5,7 +5,7 @@
 #
 # Every allocation of tally's own code fails, from the start of a node to its end:
 # each step is done again and again, and each time another place in the code that
-# allocates fails, until none is left (see kmod/compat/fault.c). What the step
+# allocates fails, until none is left (see kmod/tests/fault.c). What the step
 # does may fail then, but must not crash, hang or leak, and in the end it must
 # work. Needs a module that was built with TALLY_FAULTS=1.
 . "$(dirname "$0")/lib.sh"
