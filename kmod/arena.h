@@ -54,9 +54,9 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <uapi/linux/tally.h>
-#include "dev.h"
+#include "transport/dev.h"
 #include "lockmsg.h"
-#include "mr.h"
+#include "transport/mr.h"
 #include "node.h"
 
 #define TALLY_ENTRY_SIZE	16	/* state and token of a lock, or one word */

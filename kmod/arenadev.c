@@ -3,7 +3,7 @@
 
 #include <linux/err.h>
 #include "attach.h"
-#include "conn.h"
+#include "transport/conn.h"
 
 #define ARENA_RETRY	msecs_to_jiffies(200)	/* between looks for a device */
 #define ARENA_GIVE_UP	msecs_to_jiffies(2000)	/* auto: then the CPU does it */

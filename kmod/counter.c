@@ -5,7 +5,7 @@
 #include <linux/completion.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include "op.h"
+#include "transport/op.h"
 #include "peer.h"
 
 /* How long the home goes on with a SET that others keep overtaking. */

@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "lock.h"
 #include "lockhome.h"
-#include "op.h"
+#include "transport/op.h"
 
 /**
  * struct home_node - one session at one lock

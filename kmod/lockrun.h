@@ -10,8 +10,8 @@
 #include <linux/slab.h>
 #include "lock.h"
 #include "lockclient.h"
-#include "msg.h"
-#include "op.h"
+#include "transport/msg.h"
+#include "transport/op.h"
 
 /* Messages one lock can have waiting to be sent: it asks one thing at a time. */
 #define TALLY_LOCK_OUTBOX	16

@@ -3,7 +3,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include "handshake.h"
-#include "listen.h"
+#include "transport/listen.h"
 #include "base/name.h"
 #include "node.h"
 #include "peer.h"

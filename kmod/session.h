@@ -21,9 +21,9 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include "conn.h"
-#include "dev.h"
-#include "msg.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
+#include "transport/msg.h"
 #include "base/wire.h"
 
 struct tally_node;

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "chunk.h"
-#include "op.h"
+#include "transport/op.h"
 #include "pages.h"
 #include "xfer.h"
 

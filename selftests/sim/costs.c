@@ -31,7 +31,7 @@
  *
  * Where our hops are: messages are sent where they arise (tally_lock_send() in
  * kmod/locksend.c); what is received is taken by a work item of the queue
- * (tally_cq_work() in kmod/cq.c), where the tables run; then the user is woken. Who
+ * (tally_cq_work() in kmod/transport/cq.c), where the tables run; then the user is woken. Who
  * waits for a word polls (tally_cq_spin()).
  *
  * What is assumed: work items of different links run side by side, on processors

@@ -38,7 +38,7 @@ struct tally_polls {
  * @work: takes completions
  * @taken: bit 0: somebody takes
  * @wc: what he took
- * @state: TALLY_CQ_* of cq.c; 0 of a control conn
+ * @state: TALLY_CQ_* of transport/cq.c; 0 of a control conn
  * @flying: operations posted and not completed; under the conn's lock
  * @polls: of its callers
  * @wait: where he waits, and later the destruction for him

@@ -6,9 +6,9 @@
  */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
-#include "conn.h"
-#include "dev.h"
-#include "msg.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
+#include "transport/msg.h"
 
 static int tally_cm_create_qp(struct tally_conn *conn)
 {

@@ -2,10 +2,10 @@
 /* Memory regions: made of pages, registered by a QP, known by (key, address). */
 #include <linux/random.h>
 #include <linux/slab.h>
-#include "conn.h"
-#include "dev.h"
-#include "mr.h"
-#include "op.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
+#include "transport/mr.h"
+#include "transport/op.h"
 
 /* How long a device may take to register. */
 #define TALLY_MR_TIMEOUT	(2 * HZ)

@@ -18,8 +18,8 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
-#include "cq.h"
-#include "drain.h"
+#include "transport/cq.h"
+#include "transport/drain.h"
 #include "base/wire.h"
 
 struct tally_conn;
@@ -90,7 +90,7 @@ struct tally_conn_params {
  * @id: CM id, NULL for a loopback conn
  * @qp: queue pair, NULL before it is made and after it is destroyed
  * @cq: its completion queue, for both directions
- * @lock: protects @state, @err, posting, and the tables of op.c and msg.c;
+ * @lock: protects @state, @err, posting, and the tables of transport/op.c and transport/msg.c;
  *	taken in softirq context: spin_lock_irqsave
  * @state: see above
  * @err: first error
@@ -101,8 +101,8 @@ struct tally_conn_params {
  * @rd_atomic: negotiated reads and atomics in flight
  * @lease_ms: what its timers were derived from
  * @priv: private data of the request, sent or received
- * @ops_table: operations in flight, op.c
- * @msgs: RECV ring, send queue and credits, msg.c; NULL on a lane
+ * @ops_table: operations in flight, transport/op.c
+ * @msgs: RECV ring, send queue and credits, transport/msg.c; NULL on a lane
  * @close_work: see above
  * @dead: completed after down()
  * @timer: bounds connecting; later says who closes for too long
@@ -178,8 +178,8 @@ bool tally_conn_is_up(struct tally_conn *conn);
 void tally_conn_peer_addr(struct tally_conn *conn, struct sockaddr_storage *ss);
 
 /*
- * Inside the transport: cm.c and loop.c make conns out of these, op.c, msg.c
- * and mr.c live on a conn.
+ * Inside the transport: transport/cm.c and transport/loop.c make conns out of these, transport/op.c, transport/msg.c
+ * and transport/mr.c live on a conn.
  */
 
 /* Send queue retries; 7 would mean for ever on some devices. */

@@ -7,8 +7,8 @@
 #include <linux/random.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
-#include "conn.h"
-#include "dev.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
 
 /* Where the loop goes through. */
 struct tally_loop_path {

@@ -9,9 +9,9 @@
 #define TALLY_MSG_H
 
 #include <linux/types.h>
-#include "conn.h"
+#include "transport/conn.h"
 
-/* Called by conn.c around the life of the QP. */
+/* Called by transport/conn.c around the life of the QP. */
 int tally_msgs_create(struct tally_conn *conn);	/* before the QP is made */
 int tally_msgs_start(struct tally_conn *conn);	/* QP made: post the RECVs */
 /* Up() was called: deliver what came and what will come. */

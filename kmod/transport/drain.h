@@ -5,7 +5,7 @@
 
 #include <linux/completion.h>
 #include <rdma/ib_verbs.h>
-#include "cq.h"
+#include "transport/cq.h"
 
 /**
  * struct tally_drain - the last work request of a queue

@@ -10,8 +10,8 @@
 #include <linux/cpumask.h>
 #include <linux/module.h>
 #include "compat.h"
-#include "conn.h"
-#include "cq.h"
+#include "transport/conn.h"
+#include "transport/cq.h"
 
 /* Batches after which the work item lets others run. */
 #define TALLY_CQ_BUDGET	32

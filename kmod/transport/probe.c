@@ -6,10 +6,10 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
-#include "conn.h"
-#include "dev.h"
-#include "mr.h"
-#include "op.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
+#include "transport/mr.h"
+#include "transport/op.h"
 
 #define TALLY_PROBE_TIMEOUT	(5 * HZ)
 #define TALLY_PROBE_START	0x0123456789abcdefULL

@@ -11,7 +11,7 @@
 
 #include <linux/list.h>
 #include <rdma/ib_verbs.h>
-#include "conn.h"
+#include "transport/conn.h"
 
 enum tally_op_type {
 	TALLY_OP_FAA,		/* fetch and add */
@@ -71,7 +71,7 @@ struct tally_op {
 	int status;
 	u64 old;
 	u64 old2;
-	/* private to op.c */
+	/* private to transport/op.c */
 	struct tally_conn *conn;
 	struct list_head list;
 	bool posted;
@@ -84,7 +84,7 @@ struct tally_op {
 /* Send queue entries for ops on one conn. */
 #define TALLY_OP_DEPTH	128
 
-/* Called by conn.c around the life of the QP. */
+/* Called by transport/conn.c around the life of the QP. */
 int tally_ops_create(struct tally_conn *conn);
 void tally_ops_destroy(struct tally_conn *conn);
 /* Conn is CLOSING: complete what was never posted with -ENOTCONN. */

@@ -12,9 +12,9 @@
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
 #include "compat.h"
-#include "conn.h"
-#include "dev.h"
-#include "op.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
+#include "transport/op.h"
 #include "base/stats.h"
 #include "base/trace.h"
 

@@ -2,8 +2,8 @@
 /* Calls: operations that somebody waits for. */
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include "conn.h"
-#include "op.h"
+#include "transport/conn.h"
+#include "transport/op.h"
 #include "base/stats.h"
 
 static struct kmem_cache *tally_call_cache;

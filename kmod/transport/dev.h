@@ -105,7 +105,7 @@ struct tally_conn *tally_dev_loop(struct tally_dev *dev);
 /* Can this device's kernel QPs post atomics? Tried once; sleeps. */
 enum tally_atomics tally_dev_probe(struct tally_dev *dev);
 
-/* Every conn of the device is failed when it goes away. For conn.c. */
+/* Every conn of the device is failed when it goes away. For transport/conn.c. */
 int tally_dev_join(struct tally_dev *dev, struct tally_conn *conn);
 void tally_dev_leave(struct tally_dev *dev, struct tally_conn *conn);
 

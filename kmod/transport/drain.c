@@ -7,7 +7,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/jiffies.h>
-#include "drain.h"
+#include "transport/drain.h"
 
 /* Flushing takes no time: the queues are the device's own. */
 #define TALLY_DRAIN_TIMEOUT	(3 * HZ)

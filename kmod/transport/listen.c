@@ -8,9 +8,9 @@
 #include <linux/in6.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>
-#include "conn.h"
-#include "dev.h"
-#include "listen.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
+#include "transport/listen.h"
 
 /* Connection requests that may wait for the handler. */
 #define TALLY_LISTEN_BACKLOG	64

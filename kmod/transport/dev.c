@@ -7,8 +7,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/slab.h>
-#include "conn.h"
-#include "dev.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
 
 /* Scatter elements worth having; more only makes send queues larger. */
 #define TALLY_DEV_MAX_SGE	32
@@ -32,7 +32,7 @@ static bool tally_dev_has_cm(struct ib_device *ibdev)
 
 /*
  * Kernel verbs the core has checked. Atomics are not asked for here: what a
- * device says about them and what it does are two things, see probe.c.
+ * device says about them and what it does are two things, see transport/probe.c.
  */
 static bool tally_dev_usable(struct ib_device *ibdev)
 {

@@ -5,7 +5,7 @@
 
 #include <net/net_namespace.h>
 #include <rdma/rdma_cm.h>
-#include "conn.h"
+#include "transport/conn.h"
 
 struct tally_listener;
 

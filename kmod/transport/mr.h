@@ -9,7 +9,7 @@
 #include <linux/mm_types.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
-#include "conn.h"
+#include "transport/conn.h"
 
 /**
  * struct tally_mr - one memory region

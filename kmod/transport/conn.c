@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a conn: made by cm.c or loop.c, broken by anybody, closed and
+ * The life of a conn: made by transport/cm.c or transport/loop.c, broken by anybody, closed and
  * destroyed here, by one work item.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/slab.h>
 #include "compat.h"
-#include "conn.h"
-#include "dev.h"
-#include "msg.h"
-#include "op.h"
+#include "transport/conn.h"
+#include "transport/dev.h"
+#include "transport/msg.h"
+#include "transport/op.h"
 #include "base/stats.h"
 #include "base/trace.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Control messages of one conn: RECV ring, send queue, delivery in order.
- * When a message may be sent is credit.h's business.
+ * When a message may be sent is transport/credit.h's business.
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
 #include "compat.h"
-#include "credit.h"
-#include "dev.h"
-#include "msg.h"
+#include "transport/credit.h"
+#include "transport/dev.h"
+#include "transport/msg.h"
 #include "base/stats.h"
 #include "base/trace.h"
 
