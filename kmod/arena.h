@@ -57,7 +57,7 @@
 #include "transport/dev.h"
 #include "lockmsg.h"
 #include "transport/mr.h"
-#include "node.h"
+#include "session/node.h"
 
 #define TALLY_ENTRY_SIZE	16	/* state and token of a lock, or one word */
 #define TALLY_WORDS_DEFAULT	65536	/* bytes of a word table */

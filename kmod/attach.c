@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include "base/name.h"
-#include "peer.h"
+#include "session/peer.h"
 #include "region.h"
 
 #define ATTACH_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)

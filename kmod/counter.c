@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "transport/op.h"
-#include "peer.h"
+#include "session/peer.h"
 
 /* How long the home goes on with a SET that others keep overtaking. */
 #define PROXY_SET_WAIT	(5 * HZ)

@@ -5,7 +5,7 @@
  */
 #include <linux/slab.h>
 #include "attach.h"
-#include "peer.h"
+#include "session/peer.h"
 #include "view.h"
 
 /* A FORGET that came while something was being opened; maybe just that. */

@@ -4,7 +4,7 @@
 #define TALLY_FS_FILE_H
 
 #include "fs_compat.h"
-#include "node.h"
+#include "session/node.h"
 #include "view.h"
 
 /* A look-up or listing asks the home, with the directory locked. */

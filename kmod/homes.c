@@ -3,7 +3,7 @@
 
 #include <linux/err.h>
 #include <linux/slab.h>
-#include "peer.h"
+#include "session/peer.h"
 
 static struct workqueue_struct *homes_wq;
 

@@ -12,7 +12,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "base/name.h"
-#include "node.h"
+#include "session/node.h"
 #include "base/deadline.h"
 
 struct tally_homes;

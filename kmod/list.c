@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 #include "homes.h"
 #include "base/name.h"
-#include "peer.h"
+#include "session/peer.h"
 #include "view.h"
 
 /*

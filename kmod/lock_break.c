@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* An administrator takes a lock away from whoever has it. */
 #include "lock_home.h"
-#include "node.h"
-#include "peer.h"
-#include "session.h"
+#include "session/node.h"
+#include "session/peer.h"
+#include "session/session.h"
 
 /* The state word as it is now. */
 static u64 break_word(struct tally_lock_home *h)

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include "lock_home.h"
 #include "lockwire.h"
-#include "peer.h"
+#include "session/peer.h"
 #include "base/trace.h"
 
 /* How often to look whether a broken loopback conn is there again. */

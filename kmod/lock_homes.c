@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 #include "lock_home.h"
 #include "lockwire.h"
-#include "peer.h"
+#include "session/peer.h"
 
 typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);
 

@@ -5,7 +5,7 @@
  */
 #include "attach.h"
 #include "lock.h"
-#include "peer.h"
+#include "session/peer.h"
 
 /*
  * So long for all answers. For one a quarter of what is left, or of the lease: those

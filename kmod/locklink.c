@@ -2,7 +2,7 @@
 /* Locks and the other nodes: messages that come, and what sessions mean. */
 #include "lockrun.h"
 #include "lockwire.h"
-#include "peer.h"
+#include "session/peer.h"
 #include "base/trace.h"
 
 static bool lock_pending_taken(struct tally_lock_client *c, u8 what)

@@ -8,7 +8,7 @@
 #include "homes.h"
 #include "lock.h"
 #include "netlink.h"
-#include "node.h"
+#include "session/node.h"
 #include "transport/op.h"
 #include "region.h"
 #include "view.h"

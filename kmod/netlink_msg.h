@@ -5,7 +5,7 @@
 
 #include "arena.h"
 #include "netlink_gen.h"
-#include "node.h"
+#include "session/node.h"
 
 /* One object with its lists of names fits, see TALLY_NL_NAMES_MAX. */
 #define TALLY_NL_MSG_SIZE	16384

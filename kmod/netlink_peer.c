@@ -3,7 +3,7 @@
 #include <net/ipv6.h>
 #include "netlink.h"
 #include "netlink_msg.h"
-#include "peer.h"
+#include "session/peer.h"
 
 static int put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
 {

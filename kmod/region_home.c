@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "chunk.h"
-#include "peer.h"
+#include "session/peer.h"
 #include "region.h"
 
 #define REGION_ORDER_MAX	9	/* a huge page, where one is to be had */

@@ -4,7 +4,7 @@
 #include "arena.h"
 #include "attach.h"
 #include "base/name.h"
-#include "peer.h"
+#include "session/peer.h"
 
 struct tally_arena_peer {
 	struct list_head list;

@@ -5,7 +5,7 @@
 #include <linux/user_namespace.h>
 #include "attach.h"
 #include "base/name.h"
-#include "peer.h"
+#include "session/peer.h"
 #include "region.h"
 
 #define LIST_ENTRIES	((TALLY_REPLY_MAX - sizeof(struct tally_rep_list)) / \

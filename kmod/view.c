@@ -3,7 +3,7 @@
 
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
-#include "peer.h"
+#include "session/peer.h"
 
 #define VIEW_PAUSE	msecs_to_jiffies(20)	/* before asking again */
 

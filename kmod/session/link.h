@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between session.c, which owns the state, and link.c. */
+/* Between session/session.c, which owns the state, and session/link.c. */
 #ifndef TALLY_LINK_H
 #define TALLY_LINK_H
 
-#include "session.h"
+#include "session/session.h"
 
 /* The one place where the state changes; with s->lock. */
 bool tally_session_set_state(struct tally_session *s,

@@ -12,10 +12,10 @@
  * Nothing of an existing session is touched before the proof.
  */
 #include <linux/random.h>
-#include "half.h"
-#include "handshake.h"
-#include "hello.h"
-#include "peer.h"
+#include "session/half.h"
+#include "session/handshake.h"
+#include "session/hello.h"
+#include "session/peer.h"
 
 /* A refused initiator hangs up; we help after this time. */
 #define REFUSED_WAIT	HZ

@@ -3,7 +3,7 @@
 #ifndef TALLY_HANDSHAKE_H
 #define TALLY_HANDSHAKE_H
 
-#include "node.h"
+#include "session/node.h"
 
 struct tally_peer;
 

@@ -2,8 +2,8 @@
 #include <linux/bitmap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "node.h"
-#include "rpc.h"
+#include "session/node.h"
+#include "session/rpc.h"
 
 /* Slots that questions who holds a lock may take. */
 #define RPC_WHO_MAX	4

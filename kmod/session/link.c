@@ -8,12 +8,12 @@
  * way at once (race B22).
  */
 #include <linux/random.h>
-#include "hello.h"
-#include "lease.h"
-#include "link.h"
-#include "node.h"
-#include "peer.h"
-#include "rpc.h"
+#include "session/hello.h"
+#include "session/lease.h"
+#include "session/link.h"
+#include "session/node.h"
+#include "session/peer.h"
+#include "session/rpc.h"
 
 static const struct tally_session_ops *upper(void)
 {

@@ -12,8 +12,8 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
-#include "auth.h"
-#include "session.h"
+#include "session/auth.h"
+#include "session/session.h"
 #include "base/stats.h"
 
 #define TALLY_PORT_DEFAULT	7475

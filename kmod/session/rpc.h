@@ -8,7 +8,7 @@
 #ifndef TALLY_RPC_H
 #define TALLY_RPC_H
 
-#include "session.h"
+#include "session/session.h"
 
 int tally_rpc_create(struct tally_session *s);
 void tally_rpc_destroy(struct tally_session *s);

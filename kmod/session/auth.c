@@ -4,7 +4,7 @@
 #include <linux/key.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include "auth.h"
+#include "session/auth.h"
 
 #define TALLY_KEY_MIN 16
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/ktime.h>
-#include "lease.h"
-#include "node.h"
+#include "session/lease.h"
+#include "session/node.h"
 
 static u64 lease_ns(struct tally_session *s)
 {

@@ -2,11 +2,11 @@
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include "handshake.h"
+#include "session/handshake.h"
 #include "transport/listen.h"
 #include "base/name.h"
-#include "node.h"
-#include "peer.h"
+#include "session/node.h"
+#include "session/peer.h"
 
 /* Every node of this kernel; the one piece of global state. */
 static LIST_HEAD(nodes);

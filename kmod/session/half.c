@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Handshakes that are half open: counted, bounded in number and in time. */
 #include <linux/slab.h>
-#include "half.h"
-#include "handshake.h"
-#include "peer.h"
+#include "session/half.h"
+#include "session/handshake.h"
+#include "session/peer.h"
 
 static void handshake_free(struct kref *ref)
 {

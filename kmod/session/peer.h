@@ -8,7 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/socket.h>
 #include <linux/workqueue.h>
-#include "session.h"
+#include "session/session.h"
 
 struct tally_handshake;
 

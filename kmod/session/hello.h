@@ -3,7 +3,7 @@
 #ifndef TALLY_HELLO_H
 #define TALLY_HELLO_H
 
-#include "node.h"
+#include "session/node.h"
 
 /**
  * struct tally_transcript - what both sides said; every proof covers it

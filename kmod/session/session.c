@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/slab.h>
-#include "lease.h"
-#include "link.h"
-#include "node.h"
-#include "peer.h"
-#include "rpc.h"
-#include "session.h"
+#include "session/lease.h"
+#include "session/link.h"
+#include "session/node.h"
+#include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 #include "base/trace.h"
 
 /* How long taking a link down may take before we go on without it. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/random.h>
 #include <linux/slab.h>
-#include "handshake.h"
-#include "node.h"
-#include "peer.h"
+#include "session/handshake.h"
+#include "session/node.h"
+#include "session/peer.h"
 
 #define BACKOFF_MIN	20	/* ms */
 #define BACKOFF_MAX	1000

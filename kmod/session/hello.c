@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/random.h>
-#include "hello.h"
+#include "session/hello.h"
 #include "base/name.h"
 
 /* What of a HELLO is signed: all of it but the MAC at its end. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between half.c, the life of an attempt, and handshake.c, what is said in it. */
+/* Between session/half.c, the life of an attempt, and session/handshake.c, what is said in it. */
 #ifndef TALLY_HALF_H
 #define TALLY_HALF_H
 
-#include "hello.h"
+#include "session/hello.h"
 
 /**
  * struct tally_handshake - one attempt, either direction

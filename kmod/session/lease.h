@@ -9,7 +9,7 @@
 #ifndef TALLY_LEASE_H
 #define TALLY_LEASE_H
 
-#include "session.h"
+#include "session/session.h"
 
 #define TALLY_LEASE_RHO		500	/* drift: one part in so many */
 #define TALLY_LEASE_MARGIN	64	/* margin: one part in so many */

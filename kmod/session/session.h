@@ -71,8 +71,8 @@ enum tally_session_state {
  * @lanes_work: all lanes are up: say so to the peer
  * @free_work: frees it, as the last reference may go anywhere
  * @watch: device removal
- * @client: our requests at the peer, rpc.c
- * @server: the peer's requests at us, rpc.c
+ * @client: our requests at the peer, session/rpc.c
+ * @server: the peer's requests at us, session/rpc.c
  * @mr_pages: pages registered for the peer, against the node's budget
  * @wait: woken when @conns or @over changes
  * @upcall: serialises the ops created, live, down and over
@@ -144,7 +144,7 @@ struct tally_session {
  * @len: its length
  * @work: free for the handler, to go on in another context
  * @ctx: free for the handler
- * @list: private to rpc.c, like all that follows
+ * @list: private to session/rpc.c, like all that follows
  * @slot: request slot
  * @seq: number of the request in its slot
  * @state: idle, busy or done
