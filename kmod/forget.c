@@ -4,7 +4,7 @@
  * object is to be forgotten, and our answers to that.
  */
 #include <linux/slab.h>
-#include "attach.h"
+#include "home/export.h"
 #include "session/peer.h"
 #include "view.h"
 

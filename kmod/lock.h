@@ -94,7 +94,7 @@ bool tally_lock_recalled(struct tally_lock_req *req);
 /* How long the tenure is safe without contact to the home. */
 u64 tally_lock_lease_left(struct tally_lock_req *req);
 
-/* Home side, called by object.c for objects of type lock. */
+/* Home side, called by home/object.c for objects of type lock. */
 int tally_lock_home_create(struct tally_object *object);
 void tally_lock_home_delete(struct tally_object *object);	/* the name is gone */
 void tally_lock_home_destroy(struct tally_object *object);	/* last reference */

@@ -3,7 +3,7 @@
 #ifndef TALLY_LOCK_HOME_H
 #define TALLY_LOCK_HOME_H
 
-#include "arena.h"
+#include "home/arena.h"
 #include "lock.h"
 #include "lockhome.h"
 #include "transport/op.h"

@@ -3,7 +3,7 @@
  * Who holds a lock: of a holder on another node only that node knows. What it
  * says is shown, and nothing else depends on it.
  */
-#include "attach.h"
+#include "home/export.h"
 #include "lock.h"
 #include "session/peer.h"
 

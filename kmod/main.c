@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
 #include "api.h"
-#include "arena.h"
+#include "home/arena.h"
 #include "counter.h"
 #include "transport/dev.h"
 #include "fs.h"

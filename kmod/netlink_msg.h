@@ -3,7 +3,7 @@
 #ifndef TALLY_NETLINK_MSG_H
 #define TALLY_NETLINK_MSG_H
 
-#include "arena.h"
+#include "home/arena.h"
 #include "netlink_gen.h"
 #include "session/node.h"
 

@@ -61,7 +61,7 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 /* The home's CPU sees every completed write of ours. */
 int tally_region_sync(struct tally_handle *handle, long timeout);
 
-/* Home side, called by arena.c. -EDQUOT beyond the node's limit, -ENOMEM. */
+/* Home side, called by home/arena.c. -EDQUOT beyond the node's limit, -ENOMEM. */
 int tally_region_home_create(struct tally_object *object);
 void tally_region_home_delete(struct tally_object *object);	/* zap mappings */
 void tally_region_home_destroy(struct tally_object *object);

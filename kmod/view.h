@@ -15,7 +15,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
-#include "arena.h"
+#include "home/arena.h"
 #include "base/deadline.h"
 
 struct counter_call;
@@ -248,7 +248,7 @@ void tally_views_session_live(struct tally_session *s, bool resumed);
 void tally_views_session_over(struct tally_session *s);
 /* FORGET from a home. */
 int tally_views_forget(struct tally_session *s, const void *body, u32 len);
-/* Called by arena.c and object.c, without locks: ours was deleted. */
+/* Called by home/arena.c and home/object.c, without locks: ours was deleted. */
 void tally_views_arena_gone(struct tally_arena *arena);
 void tally_views_object_gone(struct tally_object *object);
 /* Calls @fn for every handle of that session (locks resync this way). */

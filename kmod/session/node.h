@@ -98,7 +98,7 @@ struct tally_user {
  * @half_count: how many
  * @slots: node slot -> session, for the words of our arenas
  * @next_slot: slots are given round-robin
- * @arenas: our arenas, arena.c
+ * @arenas: our arenas, home/arena.c
  * @views: arenas of others as we use them, view.c
  * @mem_used: bytes of region memory taken
  * @stop_work: `node del`

@@ -83,7 +83,7 @@ enum tally_session_state {
  * @ending: state is OVER, over() is still to come
  * @over: over() was called
  * @told: lost() was called; under @upcall
- * @upper: private to the object layer (attach.c), set in created()
+ * @upper: private to the object layer (home/export.c), set in created()
  * @resyncing: private to the object layer (lock.c): between a break and the
  *	end of the peer's snapshot
  * @later: private to the object layer (lock.c): ends locks after the lease;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "arena.h"
+#include "home/arena.h"
 
 #include <linux/bitmap.h>
 #include <linux/slab.h>
-#include "attach.h"
+#include "home/export.h"
 #include "lock.h"
 #include "base/name.h"
 #include "region.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "arenadev.h"
+#include "home/arenadev.h"
 
 #include <linux/err.h>
-#include "attach.h"
+#include "home/export.h"
 #include "transport/conn.h"
 
 #define ARENA_RETRY	msecs_to_jiffies(200)	/* between looks for a device */

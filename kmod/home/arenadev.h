@@ -3,7 +3,7 @@
 #ifndef TALLY_ARENADEV_H
 #define TALLY_ARENADEV_H
 
-#include "arena.h"
+#include "home/arena.h"
 
 static inline u32 tally_arena_pages(const struct tally_arena *arena)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "attach.h"
+#include "home/export.h"
 
 #include <linux/err.h>
 #include <linux/slab.h>

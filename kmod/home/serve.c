@@ -3,7 +3,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
-#include "attach.h"
+#include "home/export.h"
 #include "base/name.h"
 #include "session/peer.h"
 #include "region.h"

@@ -6,7 +6,7 @@
 #ifndef TALLY_ATTACH_H
 #define TALLY_ATTACH_H
 
-#include "arena.h"
+#include "home/arena.h"
 
 #define TALLY_OPENS_MAX		4096	/* objects one session may have open */
 
@@ -100,7 +100,7 @@ void tally_attach_recheck(struct tally_arena *arena);
 bool tally_attach_direct(struct tally_arena *arena);
 struct tally_open *tally_attach_open(struct tally_attach *attach, u32 object,
 				     u32 generation);
-/* Rights, rights.c. */
+/* Rights, home/rights.c. */
 void tally_rights_free(struct tally_arena *arena);
 u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer);
 

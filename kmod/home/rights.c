@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Who may do what in an arena of ours. */
 #include <linux/slab.h>
-#include "arena.h"
-#include "attach.h"
+#include "home/arena.h"
+#include "home/export.h"
 #include "base/name.h"
 #include "session/peer.h"
 

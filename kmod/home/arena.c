@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "arena.h"
+#include "home/arena.h"
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "arenadev.h"
-#include "attach.h"
+#include "home/arenadev.h"
+#include "home/export.h"
 #include "base/name.h"
 #include "view.h"
 
