@@ -3,7 +3,7 @@
 #ifndef TALLY_API_H
 #define TALLY_API_H
 
-#include "view.h"
+#include "client/view.h"
 
 /**
  * struct tally_api_user - a kernel user of an object

@@ -3,7 +3,7 @@
 #ifndef TALLY_COUNTER_H
 #define TALLY_COUNTER_H
 
-#include "view.h"
+#include "client/view.h"
 
 /*
  * One operation on a counter, by whatever path its view has. @op is

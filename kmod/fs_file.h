@@ -5,7 +5,7 @@
 
 #include "fs_compat.h"
 #include "session/node.h"
-#include "view.h"
+#include "client/view.h"
 
 /* A look-up or listing asks the home, with the directory locked. */
 #define TALLY_FS_TIMEOUT	(5 * HZ)

@@ -7,7 +7,7 @@
 #define TALLY_LOCK_H
 
 #include "lockmsg.h"
-#include "view.h"
+#include "client/view.h"
 
 enum tally_lock_req_state {
 	TALLY_LOCK_REQ_IDLE,
@@ -103,7 +103,7 @@ void tally_lock_home_destroy(struct tally_object *object);	/* last reference */
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set);
 
-/* Client side, called by handle.c for handles of type lock. */
+/* Client side, called by client/handle.c for handles of type lock. */
 int tally_lock_client_create(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err); /* deleted, stale, fenced */
 void tally_lock_client_destroy(struct tally_handle *handle);

@@ -5,13 +5,13 @@
 #include "counter.h"
 #include "transport/dev.h"
 #include "fs.h"
-#include "homes.h"
+#include "client/homes.h"
 #include "lock.h"
 #include "netlink.h"
 #include "session/node.h"
 #include "transport/op.h"
 #include "region.h"
-#include "view.h"
+#include "client/view.h"
 #include "xfer.h"
 
 static int main_created(struct tally_session *s)

@@ -7,7 +7,7 @@
 #include <linux/mm_types.h>
 #include <linux/rwsem.h>
 #include <linux/uio.h>
-#include "view.h"
+#include "client/view.h"
 
 #define TALLY_REGION_MAX	BIT_ULL(40)
 
@@ -73,7 +73,7 @@ void tally_region_home_opened(struct tally_object *object,
 void tally_region_home_closed(struct tally_object *object,
 			      struct tally_session *s);
 
-/* Client side, called by view.c. */
+/* Client side, called by client/view.c. */
 int tally_region_client_create(struct tally_handle *handle);
 void tally_region_client_reset(struct tally_handle *handle);	/* keys are void */
 void tally_region_client_destroy(struct tally_handle *handle);

@@ -7,7 +7,7 @@
 #include "lock.h"
 #include "base/name.h"
 #include "region.h"
-#include "view.h"
+#include "client/view.h"
 
 /* What each type of object does at its home beyond having a name. */
 static int object_create(struct tally_object *object)

@@ -99,7 +99,7 @@ struct tally_user {
  * @slots: node slot -> session, for the words of our arenas
  * @next_slot: slots are given round-robin
  * @arenas: our arenas, home/arena.c
- * @views: arenas of others as we use them, view.c
+ * @views: arenas of others as we use them, client/view.c
  * @mem_used: bytes of region memory taken
  * @stop_work: `node del`
  * @free_work: frees it

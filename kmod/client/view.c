@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "view.h"
+#include "client/view.h"
 
 #include <linux/slab.h>
 #include <linux/user_namespace.h>

@@ -4,7 +4,7 @@
 #include "lock.h"
 #include "base/name.h"
 #include "region.h"
-#include "view.h"
+#include "client/view.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "homes.h"
+#include "client/homes.h"
 
 #include <linux/err.h>
 #include <linux/slab.h>

@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include "home/export.h"
 #include "session/peer.h"
-#include "view.h"
+#include "client/view.h"
 
 /* A FORGET that came while something was being opened; maybe just that. */
 struct view_early {

@@ -5,7 +5,7 @@
 #include "chunk.h"
 #include "lock.h"
 #include "region.h"
-#include "view.h"
+#include "client/view.h"
 
 /* What an object is, from its home or from our own arena. */
 struct handle_facts {

@@ -2,10 +2,10 @@
 /* Directories: the arenas a node can see, the objects of an arena. */
 #include <linux/err.h>
 #include <linux/slab.h>
-#include "homes.h"
+#include "client/homes.h"
 #include "base/name.h"
 #include "session/peer.h"
-#include "view.h"
+#include "client/view.h"
 
 /*
  * Arenas one look takes in, of one home and of all: a peer's word is no reason to

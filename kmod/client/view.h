@@ -263,7 +263,7 @@ void tally_views_all(struct tally_node *node, u8 type,
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation);
 
-/* Between view.c, find.c, handle.c, open.c, list.c and forget.c: */
+/* Between client/view.c, client/find.c, client/handle.c, client/open.c, client/list.c and client/forget.c: */
 
 /* No attaching or opening again helps against these. */
 static inline bool tally_view_final(int err)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Finding an arena by name: at this node and at all it has sessions with. */
 #include <linux/err.h>
-#include "homes.h"
+#include "client/homes.h"
 #include "base/name.h"
-#include "view.h"
+#include "client/view.h"
 
 static struct tally_view *views_lookup(struct tally_views *views,
 				       const char *home, const char *name,
