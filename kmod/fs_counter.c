@@ -3,7 +3,7 @@
 #include <linux/mutex.h>
 #include <linux/uaccess.h>
 #include "counter.h"
-#include "fs_file.h"
+#include "fs/file.h"
 
 /**
  * struct counter_file - an open counter

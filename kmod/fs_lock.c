@@ -12,7 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/uaccess.h>
-#include "fs_file.h"
+#include "fs/file.h"
 #include "lock.h"
 
 /**

@@ -9,7 +9,7 @@
  */
 #include <linux/mm.h>
 #include <linux/splice.h>
-#include "fs_file.h"
+#include "fs/file.h"
 #include "region.h"
 
 /* A sync is one small Read on each lane that was written on. */

@@ -4,7 +4,7 @@
 #include "home/arena.h"
 #include "counter.h"
 #include "transport/dev.h"
-#include "fs.h"
+#include "fs/super.h"
 #include "client/homes.h"
 #include "lock.h"
 #include "netlink.h"

@@ -56,25 +56,25 @@ static inline long tally_fs_timeout(u32 ms)
 	return ms ? (long)msecs_to_jiffies(ms) : MAX_SCHEDULE_TIMEOUT;
 }
 
-/* fs_inode.c. They take the reference over, also when they fail. */
+/* fs/inode.c. They take the reference over, also when they fail. */
 struct inode *tally_inode_root(struct super_block *sb);
 struct inode *tally_inode_dir(struct super_block *sb, struct tally_view *view);
 struct inode *tally_inode_file(struct super_block *sb,
 			       struct tally_handle *handle);
 void tally_inode_evict(struct inode *inode);
 
-/* fs_open.c: make and unmake file->private_data, of @size bytes. */
+/* fs/file.c: make and unmake file->private_data, of @size bytes. */
 void *tally_file_open(struct inode *inode, struct file *file, size_t size);
 void tally_file_release(struct inode *inode, struct file *file);
 
-extern const struct inode_operations tally_dir_inode_ops;	/* fs_dir.c */
+extern const struct inode_operations tally_dir_inode_ops;	/* fs/dir.c */
 extern const struct file_operations tally_dir_ops;
 extern const struct dentry_operations tally_dentry_ops;
 extern const struct file_operations tally_counter_ops;	/* fs_counter.c */
 extern const struct file_operations tally_lock_ops;	/* fs_lock.c */
 extern const struct file_operations tally_region_ops;	/* fs_region.c */
 
-/* fs_inode.c, for directories and files alike */
+/* fs/inode.c, for directories and files alike */
 int tally_inode_permission(struct tally_idmap *idmap, struct inode *inode,
 			   int mask);
 int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,

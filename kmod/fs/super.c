@@ -11,8 +11,8 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "fs.h"
-#include "fs_file.h"
+#include "fs/super.h"
+#include "fs/file.h"
 #include "base/name.h"
 
 enum fs_param {

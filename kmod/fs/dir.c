@@ -7,7 +7,7 @@
 #include <linux/fs_struct.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
-#include "fs_file.h"
+#include "fs/file.h"
 #include "base/name.h"
 
 static int TALLY_D_REVALIDATE(dir_revalidate)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Open files: everybody who has one is a user of the node, shown by name. */
 #include <linux/slab.h>
-#include "fs_file.h"
+#include "fs/file.h"
 
 /* The arena and object a file stands for; both "" for the root. */
 static void file_names(struct inode *inode, const char **arena,

@@ -4,7 +4,7 @@
  * and are copied from there before each use.
  */
 #include <linux/jhash.h>
-#include "fs_file.h"
+#include "fs/file.h"
 
 static const struct inode_operations tally_file_inode_ops = {
 	.permission	= tally_inode_permission,
