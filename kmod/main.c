@@ -7,7 +7,7 @@
 #include "fs/super.h"
 #include "client/homes.h"
 #include "lock.h"
-#include "netlink.h"
+#include "netlink/family.h"
 #include "session/node.h"
 #include "transport/op.h"
 #include "region.h"

@@ -5,7 +5,7 @@
  * Before 6.2 there are no split operations. An operation of ours is either a
  * do or a dump, and for one of these a split operation and a plain one have
  * the same fields, so there the generated table is compiled as a table of
- * plain operations. Forced in front of netlink_gen.c by Kbuild.
+ * plain operations. Forced in front of netlink/gen.c by Kbuild.
  */
 #ifndef TALLY_GENL_COMPAT_H
 #define TALLY_GENL_COMPAT_H

@@ -4,7 +4,7 @@
 #define TALLY_NETLINK_MSG_H
 
 #include "home/arena.h"
-#include "netlink_gen.h"
+#include "netlink/gen.h"
 #include "session/node.h"
 
 /* One object with its lists of names fits, see TALLY_NL_NAMES_MAX. */

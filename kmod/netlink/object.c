@@ -3,7 +3,7 @@
 #include "genl_compat.h"
 #include "counter.h"
 #include "lock.h"
-#include "netlink_msg.h"
+#include "netlink/msg.h"
 #include "region.h"
 
 #define OBJECT_PERM_DEFAULT	0600

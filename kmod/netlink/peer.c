@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/in6.h>
 #include <net/ipv6.h>
-#include "netlink.h"
-#include "netlink_msg.h"
+#include "netlink/family.h"
+#include "netlink/msg.h"
 #include "session/peer.h"
 
 static int put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "netlink.h"
-#include "netlink_msg.h"
+#include "netlink/family.h"
+#include "netlink/msg.h"
 
 /**
  * tally_netlink_init - begin to serve requests

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/ktime.h>
 #include "genl_compat.h"
-#include "netlink.h"
-#include "netlink_msg.h"
+#include "netlink/family.h"
+#include "netlink/msg.h"
 
 static_assert((int)TALLY_NODE_STATUS_STOPPED == (int)TALLY_NODE_STOPPED);
 

@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 #include "genl_compat.h"
 #include "base/name.h"
-#include "netlink_msg.h"
+#include "netlink/msg.h"
 
 /* Raised with every change that a dump might show half of. */
 static atomic_t generation = ATOMIC_INIT(1);

@@ -6,7 +6,7 @@
 #include <net/netlink.h>
 #include <net/genetlink.h>
 
-#include "netlink_gen.h"
+#include "gen.h"
 
 #include <uapi/linux/tally_netlink.h>
 #include <uapi/linux/tally.h>

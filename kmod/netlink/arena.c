@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
-#include "netlink.h"
-#include "netlink_msg.h"
+#include "netlink/family.h"
+#include "netlink/msg.h"
 
 static_assert((int)TALLY_ARENA_STATUS_DEAD == (int)TALLY_ARENA_DEAD);
 
