@@ -5,7 +5,7 @@
 
 #include <linux/lockdep.h>
 #include <linux/tally.h>
-#include "api.h"
+#include "api/api.h"
 #include "lock.h"
 
 /* What was not told yet. */

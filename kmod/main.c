@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
-#include "api.h"
+#include "api/api.h"
 #include "home/arena.h"
 #include "counter.h"
 #include "transport/dev.h"

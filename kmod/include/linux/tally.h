@@ -5,7 +5,7 @@
  * Counters, locks and regions of memory, shared with other machines over RDMA.
  * This is what the calls have in common.  What each of them takes, returns and
  * needs is said in the kernel-doc of its definition: counters and regions in
- * kmod/api.c, locks for who waits in kmod/api_lock.c, locks by callbacks in
+ * kmod/api/api.c, locks for who waits in kmod/api_lock.c, locks by callbacks in
  * kmod/api_async.c.  The modules in kmod/bench/ are built as any other user is:
  * with this header and tally's Module.symvers.
  *
@@ -124,7 +124,7 @@ struct tally_lock_ops {
 	void (*lost)(struct tally_lock *lock, void *data);
 };
 
-/* Counters, see kmod/api.c */
+/* Counters, see kmod/api/api.c */
 struct tally_counter *tally_counter_get(struct net *net, const char *node,
 					const char *path, long timeout);
 void tally_counter_put(struct tally_counter *counter);
@@ -175,7 +175,7 @@ do {									\
 	tally_lock_set_key(lock, #lock, &__key);			\
 } while (0)
 
-/* Regions, see kmod/api.c */
+/* Regions, see kmod/api/api.c */
 struct tally_region *tally_region_get(struct net *net, const char *node,
 				      const char *path, long timeout);
 void tally_region_put(struct tally_region *region);

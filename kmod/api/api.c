@@ -3,7 +3,7 @@
 #include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/tally.h>
-#include "api.h"
+#include "api/api.h"
 #include "counter.h"
 #include "base/name.h"
 #include "region.h"
