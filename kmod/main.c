@@ -2,7 +2,7 @@
 #include <linux/module.h>
 #include "api/api.h"
 #include "home/arena.h"
-#include "counter.h"
+#include "counter/counter.h"
 #include "transport/dev.h"
 #include "fs/super.h"
 #include "client/homes.h"

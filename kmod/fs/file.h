@@ -70,7 +70,7 @@ void tally_file_release(struct inode *inode, struct file *file);
 extern const struct inode_operations tally_dir_inode_ops;	/* fs/dir.c */
 extern const struct file_operations tally_dir_ops;
 extern const struct dentry_operations tally_dentry_ops;
-extern const struct file_operations tally_counter_ops;	/* fs_counter.c */
+extern const struct file_operations tally_counter_ops;	/* counter/file.c */
 extern const struct file_operations tally_lock_ops;	/* fs_lock.c */
 extern const struct file_operations tally_region_ops;	/* fs_region.c */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "counter.h"
+#include "counter/counter.h"
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
