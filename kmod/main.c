@@ -6,7 +6,7 @@
 #include "transport/dev.h"
 #include "fs/super.h"
 #include "client/homes.h"
-#include "lock.h"
+#include "lock/lock.h"
 #include "netlink/family.h"
 #include "session/node.h"
 #include "transport/op.h"

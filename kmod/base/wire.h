@@ -415,7 +415,7 @@ enum tally_who {
 /**
  * struct tally_rep_who - answer to a home that asks who has its lock
  * @state: enum tally_who
- * @mode: TALLY_LMODE_* of lockmsg.h in which the node has it, else 0
+ * @mode: TALLY_LMODE_* of lock/msg.h in which the node has it, else 0
  * @reserved: zero
  * @pid: of one that is inside; 0: kernel code, or nobody
  * @age_ms: how long that one has been inside, else 0
@@ -436,7 +436,7 @@ static_assert(sizeof(struct tally_rep_who) == 40);
 /**
  * struct tally_msg_lock - one lock message, either direction
  * @object: the lock
- * @type: enum tally_lmsg_type of lockmsg.h
+ * @type: enum tally_lmsg_type of lock/msg.h
  * @mode: mode asked for or granted
  * @flags: flags of that message
  * @reserved: zero

@@ -3,7 +3,7 @@
 #include <linux/jhash.h>
 #include <linux/user_namespace.h>
 #include "chunk.h"
-#include "lock.h"
+#include "lock/lock.h"
 #include "region.h"
 #include "client/view.h"
 

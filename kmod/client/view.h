@@ -124,7 +124,7 @@ struct tally_view {
  * @forget_work: says FORGOTTEN
  * @release_work: the last reference is gone
  * @spare: what a counter's last operation left for the next, counter/counter.c
- * @lock: client side of a lock, lock.c
+ * @lock: client side of a lock, lock/user.c
  * @region: memory keys of a region, region.c
  */
 struct tally_handle {

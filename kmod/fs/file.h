@@ -71,7 +71,7 @@ extern const struct inode_operations tally_dir_inode_ops;	/* fs/dir.c */
 extern const struct file_operations tally_dir_ops;
 extern const struct dentry_operations tally_dentry_ops;
 extern const struct file_operations tally_counter_ops;	/* counter/file.c */
-extern const struct file_operations tally_lock_ops;	/* fs_lock.c */
+extern const struct file_operations tally_lock_ops;	/* lock/file.c */
 extern const struct file_operations tally_region_ops;	/* fs_region.c */
 
 /* fs/inode.c, for directories and files alike */

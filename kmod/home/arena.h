@@ -26,7 +26,7 @@
  *
  * The mutexes are for process context and are held while memory is allocated
  * and while a message is queued, never while the network is waited for. The
- * spinlocks are for any context. Nothing of lock.c or region.c is called with
+ * spinlocks are for any context. Nothing of lock/user.c or region.c is called with
  * one of these locks held.
  *
  * DOC: who may write a word
@@ -55,7 +55,7 @@
 #include <linux/xarray.h>
 #include <uapi/linux/tally.h>
 #include "transport/dev.h"
-#include "lockmsg.h"
+#include "lock/msg.h"
 #include "transport/mr.h"
 #include "session/node.h"
 
@@ -194,7 +194,7 @@ struct tally_object_config {
  * @opens: sessions that were given its address, struct tally_open; under
  *	arena->lock
  * @free: the last reference is gone
- * @lock: home side of a lock, lock.c
+ * @lock: home side of a lock, lock/user.c
  * @region: memory of a region, region.c
  */
 struct tally_object {

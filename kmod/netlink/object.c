@@ -2,7 +2,7 @@
 #include <linux/slab.h>
 #include "genl_compat.h"
 #include "counter/counter.h"
-#include "lock.h"
+#include "lock/lock.h"
 #include "netlink/msg.h"
 #include "region.h"
 

@@ -84,9 +84,9 @@ enum tally_session_state {
  * @over: over() was called
  * @told: lost() was called; under @upcall
  * @upper: private to the object layer (home/export.c), set in created()
- * @resyncing: private to the object layer (lock.c): between a break and the
+ * @resyncing: private to the object layer (lock/user.c): between a break and the
  *	end of the peer's snapshot
- * @later: private to the object layer (lock.c): ends locks after the lease;
+ * @later: private to the object layer (lock/user.c): ends locks after the lease;
  *	holds a reference while it is queued
  */
 struct tally_session {

@@ -9,7 +9,7 @@
 
 #include <linux/errno.h>
 
-#include "../lockclient.h"
+#include "lock/fsm_client.h"
 
 struct lc_case {
 	const char *name;

@@ -3,7 +3,7 @@
 #ifndef TALLY_LOCK_HOME_PICTURE_H
 #define TALLY_LOCK_HOME_PICTURE_H
 
-#include "../lockhome.h"
+#include "lock/fsm_home.h"
 
 #define LH_NODES	3
 

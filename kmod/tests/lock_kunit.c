@@ -3,8 +3,8 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 
-#include "../lockclient.c"
-#include "../lockhome.c"
+#include "lock/fsm_client.c"
+#include "lock/fsm_home.c"
 #include "lock_word_cases.h"
 #include "lock_client_cases.h"
 #include "lock_home_cases.h"

@@ -3,7 +3,7 @@
 #ifndef TALLY_LOCK_WORD_CASES_H
 #define TALLY_LOCK_WORD_CASES_H
 
-#include "../lockword.h"
+#include "lock/word.h"
 
 struct lw_case {
 	const char *name;

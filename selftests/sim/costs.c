@@ -30,7 +30,7 @@
  * calls, which callers in the kernel do not make.
  *
  * Where our hops are: messages are sent where they arise (tally_lock_send() in
- * kmod/locksend.c); what is received is taken by a work item of the queue
+ * kmod/lock/send.c); what is received is taken by a work item of the queue
  * (tally_cq_work() in kmod/transport/cq.c), where the tables run; then the user is woken. Who
  * waits for a word polls (tally_cq_spin()).
  *

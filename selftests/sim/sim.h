@@ -10,8 +10,8 @@
 
 #include <linux/types.h>
 
-#include "lockclient.h"
-#include "lockhome.h"
+#include "lock/fsm_client.h"
+#include "lock/fsm_home.h"
 
 /**
  * struct sim_costs - what takes how long, in ns; see costs.c

@@ -9,8 +9,8 @@
 
 #include <linux/types.h>
 
-#include "../../kmod/lockclient.h"
-#include "../../kmod/lockhome.h"
+#include "../../kmod/lock/fsm_client.h"
+#include "../../kmod/lock/fsm_home.h"
 
 #define NC	3
 #define CHAN	8

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // needs: explore_world.c explore_steps.c explore_faults.c explore_quiet.c
-// needs: explore_print.c lockclient.c lockhome.c
+// needs: explore_print.c lock/fsm_client.c lock/fsm_home.c
 /*
  * Walks through every reachable state of a small world around the real lock
  * tables, breadth first, and checks each one.

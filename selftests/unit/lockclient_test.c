@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// needs: lockclient.c
+// needs: lock/fsm_client.c
 #include "../../kmod/tests/lock_client_cases.h"
 #include "ktap.h"
 

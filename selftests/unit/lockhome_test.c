@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// needs: lockhome.c
+// needs: lock/fsm_home.c
 #include "../../kmod/tests/lock_home_cases.h"
 #include "ktap.h"
 

@@ -5,8 +5,8 @@
  * Counters, locks and regions of memory, shared with other machines over RDMA.
  * This is what the calls have in common.  What each of them takes, returns and
  * needs is said in the kernel-doc of its definition: counters and regions in
- * kmod/api/api.c, locks for who waits in kmod/api_lock.c, locks by callbacks in
- * kmod/api_async.c.  The modules in kmod/bench/ are built as any other user is:
+ * kmod/api/api.c, locks for who waits in kmod/lock/api.c, locks by callbacks in
+ * kmod/lock/api_async.c.  The modules in kmod/bench/ are built as any other user is:
  * with this header and tally's Module.symvers.
  *
  * **Handles.**  An administrator starts a node, makes arenas and objects (tally(8)).
@@ -136,7 +136,7 @@ int tally_counter_set(struct tally_counter *counter, u64 value, u64 *old,
 int tally_counter_cas(struct tally_counter *counter, u64 expected, u64 value,
 		      u64 *old, long timeout);
 
-/* Locks, for who waits, see kmod/api_lock.c */
+/* Locks, for who waits, see kmod/lock/api.c */
 struct tally_lock *tally_lock_get(struct net *net, const char *node,
 				  const char *path, long timeout);
 void tally_lock_put(struct tally_lock *lock);
@@ -150,14 +150,14 @@ int tally_lock_upgrade_sync(struct tally_lock *lock, u64 *token);
 int tally_lock_release_sync(struct tally_lock *lock);
 bool tally_lock_is_valid(struct tally_lock *lock);
 
-/* Locks, by callbacks, see kmod/api_async.c */
+/* Locks, by callbacks, see kmod/lock/api_async.c */
 void tally_lock_set_ops(struct tally_lock *lock,
 			const struct tally_lock_ops *ops, void *data);
 int tally_lock_acquire_async(struct tally_lock *lock, bool shared, bool try);
 int tally_lock_upgrade_async(struct tally_lock *lock);
 int tally_lock_cancel_async(struct tally_lock *lock);
 
-/* For lockdep, see kmod/api_lock.c */
+/* For lockdep, see kmod/lock/api.c */
 void tally_lock_set_key(struct tally_lock *lock, const char *name,
 			struct lock_class_key *key);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The home side of one lock: who waits, who holds, and what is sent to them.
- * Part of lockhome.c.
+ * Part of lock/fsm_home.c.
  */
 #ifndef TALLY_LOCKHOME_QUEUE_H
 #define TALLY_LOCKHOME_QUEUE_H
 
-#include "lockhome.h"
+#include "lock/fsm_home.h"
 
 static struct tally_lh_action *lh_emit(struct tally_lh_actions *out, u8 kind)
 {

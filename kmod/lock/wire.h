@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lock messages between host form (lockmsg.h) and wire form (base/wire.h). */
+/* Lock messages between host form (lock/msg.h) and wire form (base/wire.h). */
 #ifndef TALLY_LOCKWIRE_H
 #define TALLY_LOCKWIRE_H
 
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "lockmsg.h"
+#include "lock/msg.h"
 #include "base/wire.h"
 
 /* @next: SUCC: name of the successor; else NULL */

@@ -7,9 +7,9 @@
 #include <linux/errno.h>
 #include <linux/types.h>
 
-#include "lockclient_flow.h"
-#include "lockclient_msg.h"
-#include "lockclient_word.h"
+#include "lock/fsm_client_flow.h"
+#include "lock/fsm_client_msg.h"
+#include "lock/fsm_client_word.h"
 
 /* CACHED: the tenure serves a user it fits, else: release, then acquire */
 static void lc_take_cached(struct tally_lc *lc, struct tally_lc_actions *out)

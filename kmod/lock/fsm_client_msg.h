@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client side of one lock: what the home and other clients say.  Part of
- * lockclient.c.
+ * lock/fsm_client.c.
  */
 #ifndef TALLY_LOCKCLIENT_MSG_H
 #define TALLY_LOCKCLIENT_MSG_H
 
-#include "lockclient_flow.h"
+#include "lock/fsm_client_flow.h"
 
 /* Another node waits: users inside hear of it once. */
 static void lc_recall(struct tally_lc *lc, struct tally_lc_actions *out,

@@ -7,8 +7,8 @@
 
 #include <linux/types.h>
 
-#include "lockmsg.h"
-#include "lockword.h"
+#include "lock/msg.h"
+#include "lock/word.h"
 
 /**
  * DOC: driving the home table

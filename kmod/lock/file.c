@@ -13,7 +13,7 @@
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 #include "fs/file.h"
-#include "lock.h"
+#include "lock/lock.h"
 
 /**
  * struct lock_file - an open lock

@@ -8,7 +8,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/export.h>
-#include "api_lock.h"
+#include "lock/api.h"
 #include "compat.h"
 
 /* A lock whose session ended is found again in that time, or not. */

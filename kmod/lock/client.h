@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The client side of one lock as it runs: between lockrun.c, which turns what
- * happens into events and carries actions out, locksend.c, which sends, and
- * lock.c and locklink.c, where it comes from.
+ * The client side of one lock as it runs: between lock/client.c, which turns what
+ * happens into events and carries actions out, lock/send.c, which sends, and
+ * lock/user.c and lock/recv.c, where it comes from.
  */
 #ifndef TALLY_LOCKRUN_H
 #define TALLY_LOCKRUN_H
 
 #include <linux/slab.h>
-#include "lock.h"
-#include "lockclient.h"
+#include "lock/lock.h"
+#include "lock/fsm_client.h"
 #include "transport/msg.h"
 #include "transport/op.h"
 
@@ -167,7 +167,7 @@ void tally_lock_run(struct tally_lock_client *c);
 /* Note TALLY_LOCK_* and see it taken. Process context. */
 void tally_lock_signal(struct tally_lock_client *c, u8 what);
 
-/* Between lockrun.c and locksend.c. With c->lock: */
+/* Between lock/client.c and lock/send.c. With c->lock: */
 void tally_lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg);
 /* Nothing that waits goes to the home: RESYNC says it as state. */
 void tally_lock_out_drop(struct tally_lock_client *c);

@@ -4,7 +4,7 @@
  * says is shown, and nothing else depends on it.
  */
 #include "home/export.h"
-#include "lock.h"
+#include "lock/lock.h"
 #include "session/peer.h"
 
 /*

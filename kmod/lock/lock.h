@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks: drives the pure tables of lockclient.c and lockhome.c with words,
+ * Locks: drives the pure tables of lock/fsm_client.c and lock/fsm_home.c with words,
  * messages, sessions and callers.
  */
 #ifndef TALLY_LOCK_H
 #define TALLY_LOCK_H
 
-#include "lockmsg.h"
+#include "lock/msg.h"
 #include "client/view.h"
 
 enum tally_lock_req_state {
@@ -119,7 +119,7 @@ void tally_locks_session_leave(struct tally_session *s);
 int tally_locks_message(struct tally_session *s, u16 type, const void *body,
 			u32 len);
 
-/* Between lock.c, lock_home.c, lock_homes.c and lock_who.c. */
+/* Between lock/user.c, lock/home.c, lock/homes.c and lock/show.c. */
 
 /**
  * struct tally_lock_user - what this node has of a lock, and for whom

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client side of one lock: completions of its operations on the word, and
- * what is done about those in doubt.  Part of lockclient.c.
+ * what is done about those in doubt.  Part of lock/fsm_client.c.
  */
 #ifndef TALLY_LOCKCLIENT_WORD_H
 #define TALLY_LOCKCLIENT_WORD_H
 
-#include "lockclient_flow.h"
+#include "lock/fsm_client_flow.h"
 
 static void lc_look(struct tally_lc *lc, struct tally_lc_actions *out,
 		    u64 state)

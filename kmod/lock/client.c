@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The client side of locks: drives lockclient.c.
+ * The client side of locks: drives lock/fsm_client.c.
  *
  * Everything that happens to a lock is noted in its client under a spinlock;
  * then tally_lock_run_unlock() turns it into events, one after the other, and
  * carries their actions out. Whoever comes while somebody runs leaves the work to him, so
  * events never nest and their order is kept.
  */
-#include "lockrun.h"
+#include "lock/client.h"
 #include "base/trace.h"
 
 /* How long a lock that was contended is taken for managed. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* An administrator takes a lock away from whoever has it. */
-#include "lock_home.h"
+#include "lock/home.h"
 #include "session/node.h"
 #include "session/peer.h"
 #include "session/session.h"

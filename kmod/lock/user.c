@@ -2,7 +2,7 @@
 /* Locks for their users on this node. */
 #include <linux/moduleparam.h>
 #include <linux/sched/signal.h>
-#include "lockrun.h"
+#include "lock/client.h"
 
 /* Longer than a few operations take, short beside waiting for a holder. */
 #define LOCK_HELP	((long)max(HZ / 50, 2))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home side of locks: drives lockhome.c. All steps of one lock run under
+ * The home side of locks: drives lock/fsm_home.c. All steps of one lock run under
  * its mutex, in process context; completions of its own operations on the word
  * are noted and taken up by a work item.
  */
 #include <linux/slab.h>
-#include "lock_home.h"
-#include "lockwire.h"
+#include "lock/home.h"
+#include "lock/wire.h"
 #include "session/peer.h"
 #include "base/trace.h"
 
@@ -212,7 +212,7 @@ static void home_read_word(struct tally_lock_home *h, struct tally_lh_event *ev)
 		return;
 	word = tally_arena_word(h->object->arena, h->object->word);
 	ev->state = READ_ONCE(word[0]);
-	smp_rmb();	/* state first: see pump in lockhome.c */
+	smp_rmb();	/* state first: see pump in lock/fsm_home.c */
 	ev->token = READ_ONCE(word[1]);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One lock at its home: between lock_home.c and lock_homes.c. */
+/* One lock at its home: between lock/home.c and lock/homes.c. */
 #ifndef TALLY_LOCK_HOME_H
 #define TALLY_LOCK_HOME_H
 
 #include "home/arena.h"
-#include "lock.h"
-#include "lockhome.h"
+#include "lock/lock.h"
+#include "lock/fsm_home.h"
 #include "transport/op.h"
 
 /**

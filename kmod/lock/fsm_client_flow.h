@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client side of one lock: how a tenure is begun, shared out among the
- * users of this node, kept, handed on and given back.  Part of lockclient.c.
+ * users of this node, kept, handed on and given back.  Part of lock/fsm_client.c.
  */
 #ifndef TALLY_LOCKCLIENT_FLOW_H
 #define TALLY_LOCKCLIENT_FLOW_H
 
 #include <linux/errno.h>
 
-#include "lockclient.h"
+#include "lock/fsm_client.h"
 
 /* The message is for who sends one to fill in; clearing it takes long. */
 static struct tally_lc_action *lc_emit(struct tally_lc_actions *out, u8 kind)

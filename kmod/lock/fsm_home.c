@@ -6,10 +6,10 @@
  */
 #include <linux/types.h>
 
-#include "lockhome.h"
-#include "lockhome_pump.h"
-#include "lockhome_queue.h"
-#include "lockhome_word.h"
+#include "lock/fsm_home.h"
+#include "lock/fsm_home_pump.h"
+#include "lock/fsm_home_queue.h"
+#include "lock/fsm_home_word.h"
 
 static bool lh_mode_ok(u8 mode)
 {

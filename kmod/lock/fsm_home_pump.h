@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The home side of one lock: what is done next, seen from state and word only,
- * never from the event that came.  Part of lockhome.c.
+ * never from the event that came.  Part of lock/fsm_home.c.
  */
 #ifndef TALLY_LOCKHOME_PUMP_H
 #define TALLY_LOCKHOME_PUMP_H
 
-#include "lockhome_queue.h"
+#include "lock/fsm_home_queue.h"
 
 /* post FAA(+W), SETW */
 static void lh_post_setw(struct tally_lh *lh, struct tally_lh_actions *out)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between api_lock.c, the calls that wait, and api_async.c, those that do not. */
+/* Between lock/api.c, the calls that wait, and lock/api_async.c, those that do not. */
 #ifndef TALLY_API_LOCK_H
 #define TALLY_API_LOCK_H
 
 #include <linux/lockdep.h>
 #include <linux/tally.h>
 #include "api/api.h"
-#include "lock.h"
+#include "lock/lock.h"
 
 /* What was not told yet. */
 #define API_ANSWER	BIT(0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* All locks of this home: what a session means to them, and what they show. */
 #include <linux/slab.h>
-#include "lock_home.h"
-#include "lockwire.h"
+#include "lock/home.h"
+#include "lock/wire.h"
 #include "session/peer.h"
 
 typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);

@@ -5,8 +5,8 @@
  * through, so that a message leaves without a change of tasks; he may be in
  * any context, so what has to sleep is left to a work item of the lock.
  */
-#include "lockrun.h"
-#include "lockwire.h"
+#include "lock/client.h"
+#include "lock/wire.h"
 #include "session/peer.h"
 #include "base/trace.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The home side of one lock: its own operations on the word.  Part of
- * lockhome.c.
+ * lock/fsm_home.c.
  */
 #ifndef TALLY_LOCKHOME_WORD_H
 #define TALLY_LOCKHOME_WORD_H
 
-#include "lockhome_pump.h"
+#include "lock/fsm_home_pump.h"
 
 /*
  * FAA(+W) completes with old: F = bits of old, plus the bit of old's owner,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks and the other nodes: messages that come, and what sessions mean. */
-#include "lockrun.h"
-#include "lockwire.h"
+#include "lock/client.h"
+#include "lock/wire.h"
 #include "session/peer.h"
 #include "base/trace.h"
 
