@@ -10,9 +10,9 @@
 #include "netlink/family.h"
 #include "session/node.h"
 #include "transport/op.h"
-#include "region.h"
+#include "region/region.h"
 #include "client/view.h"
-#include "xfer.h"
+#include "region/xfer.h"
 
 static int main_created(struct tally_session *s)
 {

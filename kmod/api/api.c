@@ -6,7 +6,7 @@
 #include "api/api.h"
 #include "counter/counter.h"
 #include "base/name.h"
-#include "region.h"
+#include "region/region.h"
 
 struct tally_counter {
 	struct tally_api_user user;

@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 #include "lock/lock.h"
 #include "base/name.h"
-#include "region.h"
+#include "region/region.h"
 #include "client/view.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)

@@ -2,9 +2,9 @@
 /* How a handle becomes an object: OPEN, the first time and again. */
 #include <linux/jhash.h>
 #include <linux/user_namespace.h>
-#include "chunk.h"
+#include "region/chunk.h"
 #include "lock/lock.h"
-#include "region.h"
+#include "region/region.h"
 #include "client/view.h"
 
 /* What an object is, from its home or from our own arena. */

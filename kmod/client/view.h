@@ -125,7 +125,7 @@ struct tally_view {
  * @release_work: the last reference is gone
  * @spare: what a counter's last operation left for the next, counter/counter.c
  * @lock: client side of a lock, lock/user.c
- * @region: memory keys of a region, region.c
+ * @region: memory keys of a region, region/client.c
  */
 struct tally_handle {
 	struct list_head list;

@@ -72,7 +72,7 @@ extern const struct file_operations tally_dir_ops;
 extern const struct dentry_operations tally_dentry_ops;
 extern const struct file_operations tally_counter_ops;	/* counter/file.c */
 extern const struct file_operations tally_lock_ops;	/* lock/file.c */
-extern const struct file_operations tally_region_ops;	/* fs_region.c */
+extern const struct file_operations tally_region_ops;	/* region/file.c */
 
 /* fs/inode.c, for directories and files alike */
 int tally_inode_permission(struct tally_idmap *idmap, struct inode *inode,

@@ -26,7 +26,7 @@
  *
  * The mutexes are for process context and are held while memory is allocated
  * and while a message is queued, never while the network is waited for. The
- * spinlocks are for any context. Nothing of lock/user.c or region.c is called with
+ * spinlocks are for any context. Nothing of lock/user.c or region/client.c is called with
  * one of these locks held.
  *
  * DOC: who may write a word
@@ -195,7 +195,7 @@ struct tally_object_config {
  *	arena->lock
  * @free: the last reference is gone
  * @lock: home side of a lock, lock/user.c
- * @region: memory of a region, region.c
+ * @region: memory of a region, region/client.c
  */
 struct tally_object {
 	struct list_head list;

@@ -6,7 +6,7 @@
 #include <linux/user_namespace.h>
 #include "base/name.h"
 #include "session/peer.h"
-#include "region.h"
+#include "region/region.h"
 
 #define ATTACH_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 

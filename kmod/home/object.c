@@ -6,7 +6,7 @@
 #include "home/export.h"
 #include "lock/lock.h"
 #include "base/name.h"
-#include "region.h"
+#include "region/region.h"
 #include "client/view.h"
 
 /* What each type of object does at its home beyond having a name. */

@@ -6,7 +6,7 @@
 #include "home/export.h"
 #include "base/name.h"
 #include "session/peer.h"
-#include "region.h"
+#include "region/region.h"
 
 #define LIST_ENTRIES	((TALLY_REPLY_MAX - sizeof(struct tally_rep_list)) / \
 			 sizeof(struct tally_list_entry))

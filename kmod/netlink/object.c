@@ -4,7 +4,7 @@
 #include "counter/counter.h"
 #include "lock/lock.h"
 #include "netlink/msg.h"
-#include "region.h"
+#include "region/region.h"
 
 #define OBJECT_PERM_DEFAULT	0600
 #define LOCK_BUDGET_MS_DEFAULT	10

@@ -45,7 +45,7 @@ enum tally_atomics {
  * @max_sge: scatter elements one work request may have
  * @max_rd_atomic: reads and atomics in flight as initiator
  * @max_dest_rd_atomic: reads and atomics in flight as target
- * @bulk: work requests of bulk transfers in flight, xfer.c; begins as 0
+ * @bulk: work requests of bulk transfers in flight, region/xfer.c; begins as 0
  */
 struct tally_dev {
 	struct ib_device *ibdev;

@@ -5,7 +5,7 @@
  * none missing.
  */
 #include <stdio.h>
-#include "chunk.h"
+#include "region/chunk.h"
 
 static unsigned int tests, failures;
 

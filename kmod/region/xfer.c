@@ -9,10 +9,10 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include "chunk.h"
+#include "region/chunk.h"
 #include "transport/op.h"
-#include "pages.h"
-#include "xfer.h"
+#include "region/pages.h"
+#include "region/xfer.h"
 
 struct xfer;
 

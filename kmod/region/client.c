@@ -7,9 +7,9 @@
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "chunk.h"
-#include "region.h"
-#include "xfer.h"
+#include "region/chunk.h"
+#include "region/region.h"
+#include "region/xfer.h"
 
 struct region_key {
 	struct tally_xfer_key key;

@@ -13,9 +13,9 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
-#include "chunk.h"
+#include "region/chunk.h"
 #include "session/peer.h"
-#include "region.h"
+#include "region/region.h"
 
 #define REGION_ORDER_MAX	9	/* a huge page, where one is to be had */
 /* Keys one answer has room for. */

@@ -10,7 +10,7 @@
 #include <linux/mm.h>
 #include <linux/splice.h>
 #include "fs/file.h"
-#include "region.h"
+#include "region/region.h"
 
 /* A sync is one small Read on each lane that was written on. */
 #define REGION_SYNC_TIMEOUT	(30 * HZ)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/mm.h>
-#include "chunk.h"
+#include "region/chunk.h"
 #include "iter_compat.h"
-#include "pages.h"
+#include "region/pages.h"
 
 static void pages_add(struct tally_pages *pages, struct page **page,
 		      size_t offset, size_t len)
