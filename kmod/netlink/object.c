@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/slab.h>
 #include "genl_compat.h"
-#include "counter/counter.h"
+#include "counter/home.h"
 #include "lock/lock.h"
 #include "netlink/msg.h"
 #include "region/region.h"
