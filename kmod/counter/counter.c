@@ -6,7 +6,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "transport/op.h"
-#include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 
 /* How long the home goes on with a SET that others keep overtaking. */
 #define PROXY_SET_WAIT	(5 * HZ)
@@ -92,7 +93,7 @@ static int counter_status(struct tally_handle *handle, int status)
 	/* The key is void: only a new session brings another. */
 	s = tally_view_session(handle->view);
 	if (s) {
-		tally_session_end(s, -EACCES);
+		tally_session_fence(s, -EACCES);
 		tally_session_put(s);
 	}
 	return status;
@@ -431,7 +432,7 @@ static bool request_valid(const struct tally_sreq *req)
 static int request_check(struct tally_session *s, struct tally_object *object,
 			 u8 op)
 {
-	u8 access = tally_arena_access(object->arena, s->peer->name);
+	u8 access = tally_arena_access(object->arena, s->name);
 
 	if (object->config.type != TALLY_TYPE_COUNTER)
 		return -EPROTOTYPE;

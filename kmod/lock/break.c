@@ -2,7 +2,6 @@
 /* An administrator takes a lock away from whoever has it. */
 #include "lock/home.h"
 #include "session/node.h"
-#include "session/peer.h"
 #include "session/session.h"
 
 /* The state word as it is now. */
@@ -26,9 +25,9 @@ static bool break_end(struct tally_lock_home *h, struct tally_session *s)
 {
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER)
 		return false;
-	tally_node_event(s->node, "lock_fenced", s->peer->name,
+	tally_node_event(s->node, "lock_fenced", s->name,
 			 h->object->config.name);
-	tally_session_end(s, -ETIMEDOUT);
+	tally_session_fence(s, -ETIMEDOUT);
 	return true;
 }
 
@@ -47,7 +46,7 @@ static int break_fence(struct tally_lock_home *h, u32 *fenced)
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
 		if (!break_unanswered(h, slot, state))
 			continue;
-		s = tally_node_slot_session(node, slot);
+		s = tally_session_at(node, slot);
 		if (!s)
 			continue;
 		if (break_end(h, s))

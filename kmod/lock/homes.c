@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 #include "lock/home.h"
 #include "lock/wire.h"
-#include "session/peer.h"
+#include "session/session.h"
 
 typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);
 
@@ -213,8 +213,8 @@ static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
 		strscpy(name, node->config.name, TALLY_NAME_SIZE);
 		return;
 	}
-	s = tally_node_slot_session(node, slot);
-	strscpy(name, s ? s->peer->name : "?", TALLY_NAME_SIZE);
+	s = tally_session_at(node, slot);
+	strscpy(name, s ? s->name : "?", TALLY_NAME_SIZE);
 	if (s)
 		tally_session_put(s);
 }
@@ -255,7 +255,7 @@ static u64 home_lease_left(struct tally_lock_home *h, u16 slot)
 
 	if (slot == TALLY_SLOT_HOME)
 		return U64_MAX;
-	s = tally_node_slot_session(h->object->arena->node, slot);
+	s = tally_session_at(h->object->arena->node, slot);
 	if (!s)
 		return 0;
 	until = READ_ONCE(s->reclaim_at);
@@ -396,7 +396,7 @@ int tally_lock_home_set(struct tally_object *object,
 	msg = home_set_msg(object);
 	tally_lock_home_tell(object, &msg);
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
-		s = tally_node_slot_session(node, slot);
+		s = tally_session_at(node, slot);
 		if (!s)
 			continue;
 		home_send_set(object, s, &msg);

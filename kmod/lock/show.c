@@ -5,7 +5,9 @@
  */
 #include "home/export.h"
 #include "lock/lock.h"
-#include "session/peer.h"
+#include "session/lease.h"
+#include "session/rpc.h"
+#include "session/session.h"
 
 /*
  * So long for all answers. For one a quarter of what is left, or of the lease: those
@@ -133,7 +135,7 @@ void tally_lock_ask(struct tally_object *object, struct tally_lock_info *info,
 	if (slot <= TALLY_SLOT_HOME || asking->left <= 0 ||
 	    test_bit(slot, asking->silent))
 		return;
-	s = tally_node_slot_session(object->arena->node, slot);
+	s = tally_session_at(object->arena->node, slot);
 	if (!s)
 		return;
 	if (who_may_ask(s)) {
