@@ -4,6 +4,7 @@
 #include "genl_compat.h"
 #include "base/name.h"
 #include "netlink/msg.h"
+#include "session/nodes.h"
 
 /* Raised with every change that a dump might show half of. */
 static atomic_t generation = ATOMIC_INIT(1);
