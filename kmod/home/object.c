@@ -4,7 +4,7 @@
 #include <linux/bitmap.h>
 #include <linux/slab.h>
 #include "home/export.h"
-#include "lock/lock.h"
+#include "lock/home.h"
 #include "base/name.h"
 #include "region/region.h"
 #include "client/view.h"
