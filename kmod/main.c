@@ -7,7 +7,8 @@
 #include "transport/dev.h"
 #include "fs/super.h"
 #include "client/homes.h"
-#include "lock/lock.h"
+#include "lock/recover.h"
+#include "lock/recv.h"
 #include "lock/show.h"
 #include "lock/type.h"
 #include "netlink/family.h"
@@ -107,7 +108,7 @@ static const struct tally_node_ops main_node_ops = {
 		.down = main_down,
 		.lost = tally_locks_session_lost,
 		.over = main_over,
-		.leave = tally_locks_session_leave,
+		.leave = tally_locks_session_lost,
 		.request = main_request,
 		.message = main_message,
 	},
@@ -137,15 +138,15 @@ static int __init tally_init(void)
 	err = tally_homes_init();
 	if (err)
 		goto err_xfer;
-	err = tally_nodes_init(&main_node_ops);
+	err = tally_lock_init();
 	if (err)
 		goto err_homes;
-	err = tally_api_locks_init();
+	err = tally_nodes_init(&main_node_ops);
 	if (err)
-		goto err_nodes;
+		goto err_lock;
 	err = tally_fs_init();
 	if (err)
-		goto err_api;
+		goto err_nodes;
 	err = tally_netlink_init();
 	if (err)
 		goto err_fs;
@@ -153,10 +154,10 @@ static int __init tally_init(void)
 
 err_fs:
 	tally_fs_exit();
-err_api:
-	tally_api_locks_exit();
 err_nodes:
 	tally_nodes_exit();
+err_lock:
+	tally_lock_exit();
 err_homes:
 	tally_homes_exit();
 err_xfer:
@@ -174,8 +175,8 @@ static void __exit tally_exit(void)
 {
 	tally_netlink_exit();
 	tally_fs_exit();
-	tally_api_locks_exit();
 	tally_nodes_exit();
+	tally_lock_exit();
 	tally_homes_exit();
 	tally_xfer_exit();
 	tally_dev_exit();

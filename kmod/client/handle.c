@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/err.h>
 #include <linux/slab.h>
-#include "lock/lock.h"
+#include "lock/client.h"
 #include "base/name.h"
 #include "region/region.h"
 #include "client/view.h"

@@ -3,7 +3,7 @@
 #include <linux/jhash.h>
 #include <linux/user_namespace.h>
 #include "region/chunk.h"
-#include "lock/lock.h"
+#include "lock/client.h"
 #include "region/region.h"
 #include "client/view.h"
 #include "session/session.h"

@@ -6,7 +6,7 @@
 #include <linux/lockdep.h>
 #include <linux/tally.h>
 #include "api/api.h"
-#include "lock/lock.h"
+#include "lock/user.h"
 
 /* What was not told yet. */
 #define API_ANSWER	BIT(0)

@@ -8,6 +8,7 @@
 #include "home/export.h"
 #include "lock/home.h"
 #include "lock/show.h"
+#include "lock/user.h"
 #include "session/peer.h"
 
 /*
@@ -149,14 +150,9 @@ static void home_remote_user(struct tally_lock_home *h,
 static void home_own_user(struct tally_lock_home *h,
 			  struct tally_lock_info *info)
 {
+	struct tally_handle *handle = tally_lock_home_user(h);
 	struct tally_lock_user user;
-	struct tally_handle *handle;
 
-	spin_lock(&h->local_lock);
-	handle = h->local;
-	if (handle && !kref_get_unless_zero(&handle->ref))
-		handle = NULL;
-	spin_unlock(&h->local_lock);
 	if (!handle)
 		return;
 	tally_lock_client_user(handle, &user);

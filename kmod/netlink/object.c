@@ -4,7 +4,7 @@
 #include "genl_compat.h"
 #include "counter/home.h"
 #include "lock/break.h"
-#include "lock/lock.h"
+#include "lock/home.h"
 #include "lock/show.h"
 #include "netlink/msg.h"
 #include "region/region.h"
