@@ -3,13 +3,13 @@
 #include "api/api.h"
 #include "home/arena.h"
 #include "counter/counter.h"
+#include "transport/conn.h"
 #include "transport/dev.h"
 #include "fs/super.h"
 #include "client/homes.h"
 #include "lock/lock.h"
 #include "netlink/family.h"
 #include "session/node.h"
-#include "transport/op.h"
 #include "region/region.h"
 #include "client/view.h"
 #include "region/xfer.h"
@@ -108,12 +108,9 @@ static int __init tally_init(void)
 {
 	int err;
 
-	err = tally_op_init();
-	if (err)
-		return err;
 	err = tally_conn_init();
 	if (err)
-		goto err_op;
+		return err;
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
@@ -151,8 +148,6 @@ err_dev:
 	tally_dev_exit();
 err_conn:
 	tally_conn_exit();
-err_op:
-	tally_op_exit();
 	return err;
 }
 
@@ -166,7 +161,6 @@ static void __exit tally_exit(void)
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
-	tally_op_exit();
 }
 
 module_init(tally_init);
