@@ -14,7 +14,7 @@
 #include "session/node.h"
 #include "session/rpc.h"
 #include "transport/dev.h"
-#include "transport/op.h"
+#include "transport/conn.h"
 
 /* The types of objects: one line each. */
 static const struct tally_type_ops *const main_types[] = {
@@ -226,12 +226,9 @@ static int __init tally_init(void)
 	int err;
 
 	tally_types_set(main_types);
-	err = tally_op_init();
-	if (err)
-		return err;
 	err = tally_conn_init();
 	if (err)
-		goto err_op;
+		return err;
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
@@ -269,8 +266,6 @@ err_dev:
 	tally_dev_exit();
 err_conn:
 	tally_conn_exit();
-err_op:
-	tally_op_exit();
 	return err;
 }
 
@@ -284,7 +279,6 @@ static void __exit tally_exit(void)
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
-	tally_op_exit();
 }
 
 module_init(tally_init);
