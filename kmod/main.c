@@ -7,6 +7,7 @@
 #include "fs/super.h"
 #include "client/homes.h"
 #include "lock/lock.h"
+#include "lock/show.h"
 #include "netlink/family.h"
 #include "session/node.h"
 #include "transport/op.h"
@@ -42,7 +43,7 @@ static void main_over(struct tally_session *s)
 static void main_request(struct tally_session *s, struct tally_sreq *req)
 {
 	if (tally_arenas_request(s, req) || tally_counter_request(s, req) ||
-	    tally_region_request(s, req) || tally_locks_request(s, req))
+	    tally_region_request(s, req) || tally_lock_who_request(s, req))
 		return;
 	tally_sreq_reply(req, -EOPNOTSUPP, NULL, 0);
 }

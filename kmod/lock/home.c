@@ -237,7 +237,7 @@ void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 	if (cur != h->lh.cur)
 		h->changed_at = ktime_get_boottime_ns();
 	if (h->breaking && !tally_lh_breaking(&h->lh))
-		complete_all(&h->broken_up);
+		mod_delayed_work(home_node_of(h)->wq, &h->breaking->work, 0);
 }
 
 /* Under h->lock. */
@@ -346,8 +346,6 @@ static struct tally_lock_home *home_alloc(struct tally_object *object)
 		return NULL;
 	h->object = object;
 	mutex_init(&h->lock);
-	mutex_init(&h->break_lock);
-	init_completion(&h->broken_up);
 	spin_lock_init(&h->local_lock);
 	xa_init(&h->nodes);
 	INIT_LIST_HEAD(&h->swept);
@@ -411,7 +409,8 @@ void tally_lock_home_delete(struct tally_object *object)
 
 	mutex_lock(&h->lock);
 	h->dead = true;
-	complete_all(&h->broken_up);
+	if (h->breaking)
+		mod_delayed_work(home_node_of(h)->wq, &h->breaking->work, 0);
 	tenure = max(h->lh.ng, READ_ONCE(word[1]));
 	mutex_unlock(&h->lock);
 	/* What waits for the end of the grace keeps the node: not any longer. */
@@ -441,6 +440,7 @@ void tally_lock_home_destroy(struct tally_object *object)
 	xa_destroy(&h->nodes);
 	list_splice_init(&h->swept, &gone);
 	tally_home_put_swept(&gone);
+	kfree(h->answer);
 	kfree(h);
 	object->lock = NULL;
 }

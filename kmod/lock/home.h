@@ -8,6 +8,8 @@
 #include "lock/fsm_home.h"
 #include "transport/op.h"
 
+struct tally_lock_answer;
+
 /**
  * struct home_node - one session at one lock
  * @n: the table's part
@@ -47,6 +49,20 @@ struct home_op {
 };
 
 /**
+ * struct tally_lock_break - a break by an administrator, lock/break.c
+ * @home: the lock, whose object is referenced
+ * @work: fences when it is time, and ends it
+ * @deadline: in jiffies
+ * @fenced: so many nodes were
+ */
+struct tally_lock_break {
+	struct tally_lock_home *home;
+	struct delayed_work work;
+	unsigned long deadline;
+	u32 fenced;
+};
+
+/**
  * struct tally_lock_home - one lock at its home
  * @object: its object, which owns this struct
  * @lock: protects everything but @local
@@ -59,11 +75,12 @@ struct home_op {
  * @swept: struct home_swept: their slots are not free yet
  * @broken: an operation broke: the table must be told when there is a new
  *	loopback conn
- * @break_lock: one administrator at a time; taken before @lock
- * @breaking: one waits until nobody has it any more
- * @broken_up: completed then
+ * @breaking: an administrator takes it away, else NULL; its work is kicked when
+ *	all have answered
+ * @fenced: nodes fenced by the last break
  * @set_changed: settings are not what sessions were told when they opened it
  * @bad: the word is bad: the lock is to be deleted
+ * @answer: what the holder said when it was asked last, lock/show.c, or NULL
  * @grace_until: CLOCK_BOOTTIME ns
  * @changed_at: when the holder changed as far as the home knows
  * @work: takes completions up, ends the grace, looks for the loopback conn
@@ -83,9 +100,9 @@ struct tally_lock_home {
 	bool broken;
 	bool bad;
 	bool set_changed;
-	struct mutex break_lock;	/* see above */
-	bool breaking;
-	struct completion broken_up;
+	struct tally_lock_break *breaking;
+	u32 fenced;
+	struct tally_lock_answer *answer;
 	u64 grace_until;
 	u64 changed_at;
 	struct delayed_work work;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include "genl_compat.h"
 #include "counter/counter.h"
+#include "lock/break.h"
 #include "lock/lock.h"
+#include "lock/show.h"
 #include "netlink/msg.h"
 #include "region/region.h"
 
@@ -66,8 +69,6 @@ static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
 	if (to->cb && skb_tailroom(skb) < LOCK_ROOM)
 		return -EMSGSIZE;
 	tally_lock_info(object, &info);
-	if (to->cb && tally_nl_cursor(to->cb)->asking)
-		tally_lock_ask(object, &info, tally_nl_cursor(to->cb)->asking);
 	return nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
 			   object->config.lock_class) ?:
 	       nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ?:
@@ -394,12 +395,16 @@ static int break_lock(struct sk_buff *skb, struct netlink_callback *cb,
 		      const struct tally_nl_to *to)
 {
 	struct tally_object *object = tally_nl_cursor(cb)->object;
-	u32 fenced;
-	int err = tally_lock_home_break(object, &fenced);
+	struct tally_lock_info info;
+	int err = tally_lock_break_start(object);
 
 	if (err)
 		return tally_nl_fail(cb->extack, NULL, break_fault(err), err);
-	return fill(skb, to, object, &fenced) ?: skb->len;
+	do {
+		msleep(10);
+		tally_lock_info(object, &info);
+	} while (!strcmp(info.state, "breaking"));
+	return fill(skb, to, object, &info.fenced) ?: skb->len;
 }
 
 /**
@@ -475,10 +480,8 @@ static int start_asking(struct netlink_callback *cb)
 
 	if (!tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ASK])
 		return 0;
-	cursor->asking = kmalloc(sizeof(*cursor->asking), GFP_KERNEL);
-	if (!cursor->asking)
-		return -ENOMEM;
-	tally_lock_asking_init(cursor->asking);
+	if (cursor->node && !tally_lock_ask_start(cursor->node, "", ""))
+		msleep(100);
 	return 0;
 }
 
