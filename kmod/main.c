@@ -2,18 +2,29 @@
 #include <linux/module.h>
 #include "api/api.h"
 #include "home/arena.h"
-#include "counter/counter.h"
+#include "counter/home.h"
+#include "counter/type.h"
 #include "transport/dev.h"
 #include "fs/super.h"
 #include "client/homes.h"
 #include "lock/lock.h"
 #include "lock/show.h"
+#include "lock/type.h"
 #include "netlink/family.h"
 #include "session/node.h"
 #include "transport/op.h"
 #include "region/region.h"
+#include "region/type.h"
 #include "client/view.h"
 #include "region/xfer.h"
+
+/* The types of objects: one line each. */
+static const struct tally_type_ops *const main_types[] = {
+	&tally_counter_type,
+	&tally_lock_type,
+	&tally_region_type,
+	NULL
+};
 
 static int main_created(struct tally_session *s)
 {
@@ -109,6 +120,7 @@ static int __init tally_init(void)
 {
 	int err;
 
+	tally_types_set(main_types);
 	err = tally_op_init();
 	if (err)
 		return err;

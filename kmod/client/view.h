@@ -123,7 +123,7 @@ struct tally_view {
  * @doubt: number of the link on which an operation ended unknown, or 0
  * @forget_work: says FORGOTTEN
  * @release_work: the last reference is gone
- * @spare: what a counter's last operation left for the next, counter/counter.c
+ * @spare: what a counter's last operation left for the next, counter/client.c
  * @lock: client side of a lock, lock/user.c
  * @region: memory keys of a region, region/client.c
  */

@@ -2,7 +2,7 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include "genl_compat.h"
-#include "counter/counter.h"
+#include "counter/home.h"
 #include "lock/break.h"
 #include "lock/lock.h"
 #include "lock/show.h"
