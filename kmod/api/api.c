@@ -7,6 +7,7 @@
 #include "counter/client.h"
 #include "base/name.h"
 #include "region/region.h"
+#include "session/nodes.h"
 
 struct tally_counter {
 	struct tally_api_user user;

@@ -5,7 +5,7 @@
  */
 #include <linux/slab.h>
 #include "home/export.h"
-#include "session/peer.h"
+#include "session/session.h"
 #include "client/view.h"
 
 /* A FORGET that came while something was being opened; maybe just that. */
@@ -31,7 +31,7 @@ static void owed_flush(struct tally_views *views, struct tally_session *s)
 	mutex_lock(&views->owed_lock);
 	list_for_each_entry_safe(owed, next, &views->owed, list) {
 		if (owed->session != s ||
-		    owed->doubt == READ_ONCE(s->generation))
+		    owed->doubt == READ_ONCE(s->link_nr))
 			continue;
 		if (tally_session_send(s, TALLY_MSG_FORGOTTEN, &owed->body,
 				       sizeof(owed->body), NULL, 0))
@@ -341,7 +341,7 @@ void tally_views_session_live(struct tally_session *s, bool resumed)
 			tally_view_changed(view);
 		stale = !resumed && !view->arena && view->home_incarnation &&
 			view->home_incarnation != s->peer_incarnation &&
-			!strcmp(view->home, s->peer->name);
+			!strcmp(view->home, s->name);
 		mutex_unlock(&view->lock);
 		if (stale)
 			tally_view_fail(view, -ESTALE);

@@ -5,6 +5,7 @@
 #include "base/name.h"
 #include "region/region.h"
 #include "client/view.h"
+#include "session/session.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
 
@@ -173,7 +174,7 @@ void tally_handle_doubt(struct tally_handle *handle)
 
 	spin_lock_irqsave(&view->spin, flags);
 	if (view->session)
-		link = READ_ONCE(view->session->generation);
+		link = READ_ONCE(view->session->link_nr);
 	spin_unlock_irqrestore(&view->spin, flags);
 	spin_lock_irqsave(&handle->spin, flags);
 	handle->doubt = link;
@@ -250,7 +251,7 @@ static bool handle_without_doubt(struct tally_handle *handle,
 	mutex_lock(&view->lock);
 	do {
 		doubt = view->session == s &&
-			handle->doubt == READ_ONCE(s->generation);
+			handle->doubt == READ_ONCE(s->link_nr);
 		if (doubt)
 			err = tally_view_wait(view, &until);
 	} while (doubt && !err);

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include "session/peer.h"
+#include "session/session.h"
 
 static struct workqueue_struct *homes_wq;
 

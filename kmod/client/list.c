@@ -5,6 +5,7 @@
 #include "client/homes.h"
 #include "base/name.h"
 #include "session/peer.h"
+#include "session/session.h"
 #include "client/view.h"
 
 /*

@@ -6,6 +6,7 @@
 #include "lock/lock.h"
 #include "region/region.h"
 #include "client/view.h"
+#include "session/session.h"
 
 /* What an object is, from its home or from our own arena. */
 struct handle_facts {

@@ -4,6 +4,8 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 
 #define VIEW_PAUSE	msecs_to_jiffies(20)	/* before asking again */
 

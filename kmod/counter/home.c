@@ -155,7 +155,7 @@ static bool request_valid(const struct tally_sreq *req)
 static int request_check(struct tally_session *s, struct tally_object *object,
 			 u8 op)
 {
-	u8 access = tally_arena_access(object->arena, s->peer->name);
+	u8 access = tally_arena_access(object->arena, s->name);
 
 	if (object->config.type != TALLY_TYPE_COUNTER)
 		return -EPROTOTYPE;

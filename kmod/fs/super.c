@@ -14,6 +14,7 @@
 #include "fs/super.h"
 #include "fs/file.h"
 #include "base/name.h"
+#include "session/nodes.h"
 
 enum fs_param {
 	FS_PARAM_NODE,

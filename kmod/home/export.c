@@ -5,7 +5,8 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include "base/name.h"
-#include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 #include "region/region.h"
 
 #define ATTACH_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
@@ -74,9 +75,9 @@ void tally_attach_recheck(struct tally_arena *arena)
 
 	lockdep_assert_held(&arena->lock);
 	list_for_each_entry(attach, &arena->attached, list) {
-		peer = attach->session->peer->name;
+		peer = attach->session->name;
 		if (tally_arena_access_locked(arena, peer) < attach->access)
-			tally_session_end(attach->session, -EACCES);
+			tally_session_fence(attach->session, -EACCES);
 	}
 }
 
@@ -379,7 +380,7 @@ static int attach_check(struct tally_attach *attach, bool *direct)
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
 	attach->access = tally_arena_access_locked(arena,
-						   attach->session->peer->name);
+						   attach->session->name);
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
 	if (arena->state == TALLY_ARENA_STARTING)
@@ -452,7 +453,7 @@ static int attach_again(struct tally_attach *attach,
 	int err = 0;
 
 	mutex_lock(&arena->lock);
-	access = tally_arena_access_locked(arena, attach->session->peer->name);
+	access = tally_arena_access_locked(arena, attach->session->name);
 	if (arena->state == TALLY_ARENA_DEAD)
 		err = -ENOENT;
 	else if (access == TALLY_ACCESS_NONE)

@@ -4,7 +4,6 @@
 #include "home/arena.h"
 #include "home/export.h"
 #include "base/name.h"
-#include "session/peer.h"
 
 struct tally_arena_peer {
 	struct list_head list;
@@ -145,7 +144,7 @@ int tally_arena_attached(struct tally_arena *arena, u32 i,
 	list_for_each_entry(attach, &arena->attached, list) {
 		if (i--)
 			continue;
-		strscpy(name, attach->session->peer->name, TALLY_NAME_SIZE);
+		strscpy(name, attach->session->name, TALLY_NAME_SIZE);
 		err = 0;
 		break;
 	}

@@ -5,7 +5,8 @@
 #include <linux/user_namespace.h>
 #include "home/export.h"
 #include "base/name.h"
-#include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 #include "region/region.h"
 
 #define LIST_ENTRIES	((TALLY_REPLY_MAX - sizeof(struct tally_rep_list)) / \
@@ -69,7 +70,7 @@ static struct tally_object *open_locked(struct tally_upper *up,
 	lockdep_assert_held(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return ERR_PTR(-EIDRM);
-	if (tally_arena_access_locked(arena, up->session->peer->name) ==
+	if (tally_arena_access_locked(arena, up->session->name) ==
 	    TALLY_ACCESS_NONE)
 		return ERR_PTR(-EACCES);
 	list_for_each_entry(object, &arena->names, list)
@@ -230,7 +231,7 @@ static void list_arenas(struct attach_list *list, u32 after)
 
 	while ((arena = tally_arena_next(s->node, arena))) {
 		if (arena->id <= after ||
-		    tally_arena_access(arena, s->peer->name) ==
+		    tally_arena_access(arena, s->name) ==
 		    TALLY_ACCESS_NONE)
 			continue;
 		if (!list_put(list, arena->id, 0, arena->config.name)) {

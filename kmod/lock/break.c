@@ -9,7 +9,6 @@
 #include "lock/break.h"
 #include "lock/home.h"
 #include "session/node.h"
-#include "session/peer.h"
 #include "session/session.h"
 
 /* The state word as it is now. */
@@ -45,13 +44,13 @@ static void break_fence(struct tally_lock_home *h)
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
 		if (!break_unanswered(h, slot, state))
 			continue;
-		s = tally_node_slot_session(node, slot);
+		s = tally_session_at(node, slot);
 		if (!s)
 			continue;
 		if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
-			tally_node_event(node, "lock_fenced", s->peer->name,
+			tally_node_event(node, "lock_fenced", s->name,
 					 h->object->config.name);
-			tally_session_end(s, -ETIMEDOUT);
+			tally_session_fence(s, -ETIMEDOUT);
 			h->breaking->fenced++;
 		}
 		tally_session_put(s);

@@ -9,6 +9,8 @@
  */
 #include "lock/client.h"
 #include "base/trace.h"
+#include "session/lease.h"
+#include "session/session.h"
 
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)

@@ -14,6 +14,8 @@
 #include <linux/uaccess.h>
 #include "fs/file.h"
 #include "lock/lock.h"
+#include "session/lease.h"
+#include "session/session.h"
 
 /**
  * struct lock_file - an open lock

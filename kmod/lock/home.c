@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include "lock/home.h"
 #include "lock/wire.h"
-#include "session/peer.h"
+#include "session/session.h"
 #include "base/trace.h"
 
 /* How often to look whether a broken loopback conn is there again. */
@@ -126,10 +126,10 @@ static void home_next_name(struct tally_lock_home *h,
 	name[0] = '\0';
 	if (!msg->next_slot || msg->next_slot == TALLY_SLOT_HOME)
 		return;
-	s = tally_node_slot_session(home_node_of(h), msg->next_slot);
+	s = tally_session_at(home_node_of(h), msg->next_slot);
 	if (!s)
 		return;
-	strscpy(name, s->peer->name, TALLY_NAME_SIZE);
+	strscpy(name, s->name, TALLY_NAME_SIZE);
 	tally_session_put(s);
 }
 
@@ -147,7 +147,7 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 		home_send_local(h, msg);
 		return;
 	}
-	s = tally_node_slot_session(node, slot);
+	s = tally_session_at(node, slot);
 	if (!s)
 		return;
 	home_next_name(h, msg, next);
@@ -166,7 +166,7 @@ static void home_violation(struct tally_lock_home *h, u16 slot)
 
 	if (WARN_ON_ONCE(slot == TALLY_SLOT_HOME))
 		return;
-	s = tally_node_slot_session(home_node_of(h), slot);
+	s = tally_session_at(home_node_of(h), slot);
 	if (!s)
 		return;
 	tally_session_violation(s, "lock protocol");
@@ -484,7 +484,7 @@ int tally_lock_home_message(struct tally_session *s,
 
 	if (object->config.type != TALLY_TYPE_LOCK ||
 	    !tally_object_opened(object, s) ||
-	    tally_arena_access(object->arena, s->peer->name) !=
+	    tally_arena_access(object->arena, s->name) !=
 	    TALLY_ACCESS_RW)
 		return READ_ONCE(object->deleted) ? 0 : -EPROTO;
 	trace_tally_lock_message(false, object->arena->id, object->id,

@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 #include "lock/home.h"
 #include "lock/wire.h"
-#include "session/peer.h"
+#include "session/session.h"
 
 typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);
 
@@ -230,7 +230,7 @@ int tally_lock_home_set(struct tally_object *object,
 	msg = home_set_msg(object);
 	tally_lock_home_tell(object, &msg);
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
-		s = tally_node_slot_session(node, slot);
+		s = tally_session_at(node, slot);
 		if (!s)
 			continue;
 		home_send_set(object, s, &msg);

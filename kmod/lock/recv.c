@@ -3,6 +3,7 @@
 #include "lock/client.h"
 #include "lock/wire.h"
 #include "session/peer.h"
+#include "session/session.h"
 #include "base/trace.h"
 
 static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
@@ -215,7 +216,7 @@ static int lock_handover(struct tally_session *from, u32 arena, u32 id, u32 gen,
 	struct tally_session *home;
 	struct tally_handle *handle;
 
-	home = tally_peers_session(from->node, msg->next_session);
+	home = tally_session_find(from->node, msg->next_session);
 	if (!home)
 		return 0;	/* over meanwhile */
 	handle = tally_views_by_id(home, arena, id, gen);

@@ -7,7 +7,7 @@
  */
 #include "lock/client.h"
 #include "lock/wire.h"
-#include "session/peer.h"
+#include "session/session.h"
 #include "base/trace.h"
 
 /* How often to look whether a broken loopback conn is there again. */

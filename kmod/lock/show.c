@@ -96,8 +96,8 @@ static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
 		strscpy(name, node->config.name, TALLY_NAME_SIZE);
 		return;
 	}
-	s = tally_node_slot_session(node, slot);
-	strscpy(name, s ? s->peer->name : "?", TALLY_NAME_SIZE);
+	s = tally_session_at(node, slot);
+	strscpy(name, s ? s->name : "?", TALLY_NAME_SIZE);
 	if (s)
 		tally_session_put(s);
 }
@@ -136,7 +136,7 @@ static void home_remote_user(struct tally_lock_home *h,
 	struct tally_session *s;
 	u64 now = ktime_get_boottime_ns(), until;
 
-	s = tally_node_slot_session(h->object->arena->node, info->holder_slot);
+	s = tally_session_at(h->object->arena->node, info->holder_slot);
 	if (!s)
 		return;
 	until = READ_ONCE(s->reclaim_at);
@@ -338,7 +338,7 @@ static void asking_ask(struct lock_asking *a, struct tally_object *object)
 	if (info.holder_slot <= TALLY_SLOT_HOME || a->left <= 0 ||
 	    test_bit(info.holder_slot, a->silent))
 		return;
-	s = tally_node_slot_session(a->node, info.holder_slot);
+	s = tally_session_at(a->node, info.holder_slot);
 	if (!s)
 		return;
 	if (who_may_ask(s)) {

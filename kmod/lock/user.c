@@ -3,6 +3,8 @@
 #include <linux/moduleparam.h>
 #include <linux/sched/signal.h>
 #include "lock/client.h"
+#include "session/lease.h"
+#include "session/session.h"
 
 /* Longer than a few operations take, short beside waiting for a holder. */
 #define LOCK_HELP	((long)max(HZ / 50, 2))

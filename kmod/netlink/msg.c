@@ -3,6 +3,7 @@
 #include "genl_compat.h"
 #include "base/name.h"
 #include "netlink/msg.h"
+#include "session/nodes.h"
 
 /* An entry of a list, and the length of the list behind it. */
 #define LIST_ROOM	256

@@ -3,6 +3,7 @@
 #include "genl_compat.h"
 #include "netlink/family.h"
 #include "netlink/msg.h"
+#include "session/nodes.h"
 
 static_assert((int)TALLY_NODE_STATUS_STOPPED == (int)TALLY_NODE_STOPPED);
 

@@ -10,6 +10,8 @@
 #include "region/chunk.h"
 #include "region/region.h"
 #include "region/xfer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 
 struct region_key {
 	struct tally_xfer_key key;

@@ -14,7 +14,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "region/chunk.h"
-#include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 #include "region/region.h"
 
 #define REGION_ORDER_MAX	9	/* a huge page, where one is to be had */
@@ -403,7 +404,7 @@ static int share_keys(struct tally_region_home *region,
 
 static int region_access(struct tally_object *object, struct tally_session *s)
 {
-	switch (tally_arena_access(object->arena, s->peer->name)) {
+	switch (tally_arena_access(object->arena, s->name)) {
 	case TALLY_ACCESS_RW:
 		return IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
 		       IB_ACCESS_REMOTE_WRITE;

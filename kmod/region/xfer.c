@@ -13,6 +13,7 @@
 #include "transport/op.h"
 #include "region/pages.h"
 #include "region/xfer.h"
+#include "session/session.h"
 
 struct xfer;
 

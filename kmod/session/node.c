@@ -5,7 +5,7 @@
 #include "session/handshake.h"
 #include "transport/listen.h"
 #include "base/name.h"
-#include "session/node.h"
+#include "session/nodes.h"
 #include "session/peer.h"
 
 /* Every node of this kernel; the one piece of global state. */
@@ -116,7 +116,7 @@ static enum tally_refusal node_request(void *owner, struct tally_dev *dev,
 	}
 	if (req->kind != TALLY_KIND_LANE)
 		return TALLY_REFUSE_MALFORMED;
-	s = tally_peers_session(node, be64_to_cpu(req->session));
+	s = tally_session_find(node, be64_to_cpu(req->session));
 	if (!s)
 		return TALLY_REFUSE_STALE;
 	reason = tally_session_lane_request(s, dev, req, params);
@@ -436,13 +436,13 @@ void tally_node_slot_put(struct tally_node *node, u16 slot)
 }
 
 /**
- * tally_node_slot_session - who has a node slot?
+ * tally_session_at - who has a node slot?
  * @node: our node
  * @slot: the slot
  *
  * Return: its session, referenced, or NULL.
  */
-struct tally_session *tally_node_slot_session(struct tally_node *node, u16 slot)
+struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 {
 	struct tally_session *s;
 

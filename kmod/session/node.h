@@ -152,20 +152,8 @@ struct tally_node_ops {
 		      const char *subject, const char *detail);
 };
 
-int tally_nodes_init(const struct tally_node_ops *ops);
-/* Stops every node; waits (bounded, our part at most 10 s). */
-void tally_nodes_exit(void);
 const struct tally_node_ops *tally_node_ops(void);
 
-/* None of these waits for the network. @reason: a constant sentence. */
-int tally_node_add(struct net *net, const struct tally_node_config *config,
-		   const char **reason);
-/* Starts the end; the node leaves the list when it is STOPPED. */
-int tally_node_del(struct tally_node *node);
-/* By name in that namespace; the first node when @name is NULL or "". */
-struct tally_node *tally_node_find(struct net *net, const char *name);
-/* The one after @prev (put by this call) in list order, for dumps. */
-struct tally_node *tally_node_next(struct net *net, struct tally_node *prev);
 struct tally_node *tally_node_get(struct tally_node *node);
 void tally_node_put(struct tally_node *node);
 bool tally_node_running(struct tally_node *node);
@@ -178,7 +166,7 @@ void tally_user_del(struct tally_node *node, struct tally_user *user);
 int tally_node_slot_get(struct tally_node *node, struct tally_session *s);
 void tally_node_slot_put(struct tally_node *node, u16 slot);
 /* The session in a slot, referenced, or NULL. */
-struct tally_session *tally_node_slot_session(struct tally_node *node, u16 slot);
+struct tally_session *tally_session_at(struct tally_node *node, u16 slot);
 
 void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail);

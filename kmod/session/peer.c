@@ -222,14 +222,14 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 }
 
 /**
- * tally_peers_session - find a session by its id
+ * tally_session_find - find a session by its id
  * @node: our node
  * @id: the id
  *
  * Context: process.
  * Return: referenced, or NULL.
  */
-struct tally_session *tally_peers_session(struct tally_node *node, u64 id)
+struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 {
 	struct tally_session *s = NULL;
 	struct tally_peer *peer;

@@ -125,6 +125,6 @@ void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch);
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
 /* The session of that id at this node, referenced, or NULL. */
-struct tally_session *tally_peers_session(struct tally_node *node, u64 id);
+struct tally_session *tally_session_find(struct tally_node *node, u64 id);
 
 #endif
