@@ -329,19 +329,14 @@ struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 /**
  * tally_arena_next - walk the arenas of a node
  * @node: their home
- * @prev: where to go on, put by this call; NULL to begin
+ * @after: id of the one before, 0 to begin
  *
  * Context: process.
  * Return: a reference or NULL at the end.
  */
-struct tally_arena *tally_arena_next(struct tally_node *node,
-				     struct tally_arena *prev)
+struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 {
-	struct tally_arena *arena = arenas_from(node, prev ? prev->id + 1 : 0);
-
-	if (prev)
-		tally_arena_put(prev);
-	return arena;
+	return arenas_from(node, after + 1);
 }
 
 /**

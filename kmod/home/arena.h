@@ -227,8 +227,7 @@ int tally_arena_del(struct tally_node *node, const char *name,
 		    const char **reason);
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id);
-struct tally_arena *tally_arena_next(struct tally_node *node,
-				     struct tally_arena *prev);
+struct tally_arena *tally_arena_next(struct tally_node *node, u32 after);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);
 void tally_arena_put(struct tally_arena *arena);
 /* @peer "" changes what peers without an entry get. */

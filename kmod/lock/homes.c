@@ -10,11 +10,12 @@ typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);
 /* Every lock of our arenas that is not deleted; @class < 0: of any class. */
 static void homes_each(struct tally_session *s, int class, home_fn fn)
 {
-	struct tally_arena *arena = NULL;
+	u32 after_arena = 0, after;
 	struct tally_object *object;
-	u32 after;
+	struct tally_arena *arena;
 
-	while ((arena = tally_arena_next(s->node, arena))) {
+	while ((arena = tally_arena_next(s->node, after_arena))) {
+		after_arena = arena->id;
 		after = 0;
 		while ((object = tally_object_next(arena, after))) {
 			after = object->id;
@@ -26,6 +27,7 @@ static void homes_each(struct tally_session *s, int class, home_fn fn)
 			}
 			tally_object_put(object);
 		}
+		tally_arena_put(arena);
 	}
 }
 
