@@ -290,9 +290,10 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 	} else {
 		err = node_start(node, reason);
 	}
-	if (!err)
+	if (!err) {
 		node->id = ++nodes_last_id;
 		list_add_tail(&node->list, &nodes);
+	}
 	mutex_unlock(&nodes_lock);
 	if (err)
 		tally_node_put(node);
