@@ -15,7 +15,8 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
-#include "home/arena.h"
+#include "home/admin.h"
+#include "lock/msg.h"
 #include "base/deadline.h"
 
 struct counter_call;

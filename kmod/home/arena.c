@@ -551,27 +551,24 @@ struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 }
 
 /**
- * tally_arena_next - walk the arenas of a node, by id
+ * tally_arena_next - walk the arenas of a node
  * @node: their home
- * @prev: where to go on, put by this call; NULL to begin
+ * @after: id of the one before, 0 to begin
  *
  * Context: process.
  * Return: a reference or NULL at the end.
  */
-struct tally_arena *tally_arena_next(struct tally_node *node,
-				     struct tally_arena *prev)
+struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 {
-	unsigned long id = prev ? prev->id : 0;
 	struct tally_arena *arena;
+	unsigned long id = after;
 
 	rcu_read_lock();
 	do
-		arena = xa_find_after(&node->arenas->ids, &id, ULONG_MAX,
+		arena = xa_find_after(&node->arenas->ids, &id, U32_MAX,
 				      XA_PRESENT);
 	while (arena && !kref_get_unless_zero(&arena->ref));
 	rcu_read_unlock();
-	if (prev)
-		tally_arena_put(prev);
 	return arena;
 }
 

@@ -188,8 +188,7 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name);
 void tally_arena_set_dead(struct tally_arena *arena);
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id);
-struct tally_arena *tally_arena_next(struct tally_node *node,
-				     struct tally_arena *prev);
+struct tally_arena *tally_arena_next(struct tally_node *node, u32 after);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);
 void tally_arena_put(struct tally_arena *arena);
 int tally_arena_wait_ready(struct tally_arena *arena, long timeout);

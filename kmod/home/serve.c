@@ -77,19 +77,17 @@ static bool list_put(struct serve_list *list, u32 id, u8 type,
 static void list_arenas(struct serve_list *list, u32 after)
 {
 	struct tally_session *s = list->session;
-	struct tally_arena *arena = NULL;
+	struct tally_arena *arena;
+	bool room = true;
 
-	while ((arena = tally_arena_next(s->node, arena))) {
-		if (arena->id <= after ||
-		    tally_arena_access(arena, s->name) ==
-		    TALLY_ACCESS_NONE)
-			continue;
-		if (!list_put(list, arena->id, 0, arena->config.name)) {
-			tally_arena_put(arena);
-			return;
-		}
+	while (room && (arena = tally_arena_next(s->node, after))) {
+		after = arena->id;
+		if (tally_arena_access(arena, s->name) != TALLY_ACCESS_NONE)
+			room = list_put(list, after, 0, arena->config.name);
+		tally_arena_put(arena);
 	}
-	list->next = 0;
+	if (room)
+		list->next = 0;
 }
 
 static void list_objects(struct serve_list *list, struct tally_arena *arena,

@@ -64,11 +64,12 @@ static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 /* Every lock of our arenas that is not deleted; @class < 0: of any class. */
 static void homes_each(struct tally_session *s, int class, home_fn fn)
 {
-	struct tally_arena *arena = NULL;
 	struct tally_object *object;
-	u32 after;
+	struct tally_arena *arena;
+	u32 id = 0, after;
 
-	while ((arena = tally_arena_next(s->node, arena))) {
+	while ((arena = tally_arena_next(s->node, id))) {
+		id = arena->id;
 		after = 0;
 		while ((object = tally_object_next(arena, after))) {
 			after = object->id;
@@ -80,6 +81,7 @@ static void homes_each(struct tally_session *s, int class, home_fn fn)
 			}
 			tally_object_put(object);
 		}
+		tally_arena_put(arena);
 	}
 }
 

@@ -366,11 +366,15 @@ static void asking_work(struct work_struct *work)
 {
 	struct lock_asking *a = container_of(work, struct lock_asking, work);
 	char subject[2 * TALLY_NAME_SIZE];
-	struct tally_arena *arena = NULL;
+	struct tally_arena *arena;
+	u32 after = 0;
 
-	while ((arena = tally_arena_next(a->node, arena)))
+	while ((arena = tally_arena_next(a->node, after))) {
+		after = arena->id;
 		if (!a->arena[0] || !strcmp(a->arena, arena->config.name))
 			asking_arena(a, arena);
+		tally_arena_put(arena);
+	}
 	snprintf(subject, sizeof(subject), "%s%s%s", a->arena,
 		 a->lock[0] ? "/" : "", a->lock);
 	tally_node_event(a->node, "locks_asked", subject, "");
