@@ -149,10 +149,14 @@ static void handle_take_object(struct tally_handle *handle,
 {
 	struct tally_object *old = handle->object;
 
-	if (handle->made)
+	if (handle->made) {
 		old = object;
-	else
+	} else {
+		if (old)
+			tally_arena_unwatch(old->arena, &handle->watch);
 		WRITE_ONCE(handle->object, object);
+		tally_object_watch(object, &handle->watch);
+	}
 	if (old)
 		tally_object_put(old);
 }
