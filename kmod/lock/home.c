@@ -379,7 +379,7 @@ static void home_put_swept(struct tally_lock_home *h)
 		    (!h->dead && tally_lh_sweeping(&h->lh, slot)))
 			continue;
 		h->swept &= ~tally_lh_slot_mask(slot);
-		s = tally_node_slot_session(home_node_of(h), slot);
+		s = tally_session_at(home_node_of(h), slot);
 		if (WARN_ON_ONCE(!s))
 			continue;
 		tally_session_put(s);

@@ -9,6 +9,7 @@
 #include "lock/home.h"
 #include "lock/show.h"
 #include "lock/user.h"
+#include "session/node.h"
 #include "session/peer.h"
 
 /*

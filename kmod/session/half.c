@@ -80,7 +80,7 @@ static void handshake_start(struct work_struct *work)
 						  start);
 	struct tally_session *old = tally_peer_session(hs->peer);
 
-	tally_hello_fill(&hs->t.hello, hs->node, hs->name,
+	tally_hello_fill(&hs->t.hello, hs->node, hs->peer->name,
 			 old ? old->id : 0, hs->conn->qp->qp_num);
 	if (old)
 		tally_session_put(old);

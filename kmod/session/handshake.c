@@ -72,7 +72,7 @@ static void handshake_refuse(struct tally_handshake *hs,
 	strscpy(body.text, text, sizeof(body.text));
 	atomic64_inc(&hs->node->stats.refused[reason]);
 	tally_node_event(hs->node, "refused",
-			 hs->peer ? hs->name : "?", text);
+			 hs->peer ? hs->peer->name : "?", text);
 	if (!hs->incoming) {
 		hs->refusal = reason;
 		strscpy(hs->text, text, sizeof(hs->text));
@@ -151,7 +151,7 @@ static void handshake_hello(struct tally_handshake *hs, const void *body,
 		return;
 	}
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(hs->t.hello.depth));
-	tally_hello_fill(challenge, hs->node, hs->name, 0,
+	tally_hello_fill(challenge, hs->node, hs->peer->name, 0,
 			 hs->conn->qp->qp_num);
 	if (tally_hello_sign(hs->node, TALLY_LABEL_RESPONDER, &hs->t,
 			     challenge->mac)) {
@@ -172,7 +172,7 @@ static void handshake_challenge(struct tally_handshake *hs, const void *body,
 
 	if (!reason) {
 		memcpy(challenge, body, sizeof(*challenge));
-		if (strcmp(challenge->from, hs->name))
+		if (strcmp(challenge->from, hs->peer->name))
 			reason = TALLY_REFUSE_WRONG_NAME;
 		else if (!tally_hello_proved(hs->node, TALLY_LABEL_RESPONDER,
 					     &hs->t, challenge->mac))
@@ -246,7 +246,7 @@ static void handshake_name_in_use(struct tally_handshake *hs)
 	char text[128];
 
 	snprintf(text, sizeof(text), "the name %s is in use by %pISpc, asked for by %pISpc",
-		 hs->name, &here, &hs->from);
+		 hs->peer->name, &here, &hs->from);
 	handshake_refuse(hs, TALLY_REFUSE_NAME_IN_USE, text);
 }
 
