@@ -2,7 +2,7 @@
 /* The exported kernel API: locks, for who waits. */
 #include <linux/export.h>
 #include <linux/slab.h>
-#include "lock/api.h"
+#include "lock/api_async.h"
 
 static void api_dep_acquire(struct tally_lock *lock, u8 mode, bool try)
 {

@@ -8,8 +8,8 @@
  */
 #include <linux/bitops.h>
 #include <linux/export.h>
-#include "lock/api.h"
-#include "compat.h"
+#include "lock/api_async.h"
+#include "compat/compat.h"
 
 /* A lock whose session ended is found again in that time, or not. */
 #define API_REOPEN_TIME		(10 * HZ)
