@@ -3,7 +3,7 @@
 
 #include "fs/file.h"
 #include "home/export.h"
-#include "lock/api.h"
+#include "lock/api_async.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/recover.h"
