@@ -4,6 +4,7 @@
 #include "home/arena.h"
 #include "counter/home.h"
 #include "counter/type.h"
+#include "transport/conn.h"
 #include "transport/dev.h"
 #include "fs/super.h"
 #include "client/homes.h"
@@ -11,7 +12,6 @@
 #include "lock/type.h"
 #include "netlink/family.h"
 #include "session/node.h"
-#include "transport/op.h"
 #include "region/region.h"
 #include "region/type.h"
 #include "client/view.h"
@@ -120,12 +120,9 @@ static int __init tally_init(void)
 	int err;
 
 	tally_types_set(main_types);
-	err = tally_op_init();
-	if (err)
-		return err;
 	err = tally_conn_init();
 	if (err)
-		goto err_op;
+		return err;
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
@@ -163,8 +160,6 @@ err_dev:
 	tally_dev_exit();
 err_conn:
 	tally_conn_exit();
-err_op:
-	tally_op_exit();
 	return err;
 }
 
@@ -178,7 +173,6 @@ static void __exit tally_exit(void)
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
-	tally_op_exit();
 }
 
 module_init(tally_init);

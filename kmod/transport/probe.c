@@ -59,21 +59,18 @@ static int tally_probe_step(struct tally_conn *loop, struct tally_mr *mr,
 			    struct page *page,
 			    const struct tally_probe_step *step)
 {
-	struct tally_call *call = tally_call_alloc();
-	int err;
+	struct tally_op_task task = {
+		.op.type = step->type,
+		.op.rkey = mr->mr->rkey,
+		.op.addr = mr->addr,
+		.op.compare = step->compare,
+		.op.value = step->value,
+	};
+	int err = tally_op_run(loop, &task, TALLY_PROBE_TIMEOUT);
 
-	if (!call)
-		return -ENOMEM;
-	call->op.type = step->type;
-	call->op.rkey = mr->mr->rkey;
-	call->op.addr = mr->addr;
-	call->op.compare = step->compare;
-	call->op.value = step->value;
-	err = tally_call_run(loop, call, TALLY_PROBE_TIMEOUT);
-	if (!err && (call->op.old != step->old ||
+	if (!err && (task.op.old != step->old ||
 		     tally_probe_word(mr, page) != step->word))
 		err = -EILSEQ;
-	tally_call_put(call);
 	return err;
 }
 
@@ -85,22 +82,15 @@ static int tally_probe_read(struct tally_conn *loop, struct tally_mr *mr)
 		.length = sizeof(u64),
 		.lkey = loop->pd->local_dma_lkey,
 	};
-	struct tally_call *call = tally_call_alloc();
-	int err;
+	struct tally_op_task task = {
+		.op.type = TALLY_OP_READ,
+		.op.rkey = mr->mr->rkey,
+		.op.addr = mr->addr,
+		.op.sge = &sge,
+		.op.num_sge = 1,
+	};
 
-	if (!call)
-		return -ENOMEM;
-	call->op.type = TALLY_OP_READ;
-	call->op.rkey = mr->mr->rkey;
-	call->op.addr = mr->addr;
-	call->op.sge = &sge;
-	call->op.num_sge = 1;
-	err = tally_call_run(loop, call, TALLY_PROBE_TIMEOUT);
-	/* The element is on our stack: nothing of it may be in flight. */
-	if (err)
-		tally_conn_close(loop, err);
-	tally_call_put(call);
-	return err ? -ENOTCONN : 0;
+	return tally_op_run(loop, &task, TALLY_PROBE_TIMEOUT) ? -ENOTCONN : 0;
 }
 
 static int tally_probe_atomics(struct tally_conn *loop, struct tally_mr *mr,
