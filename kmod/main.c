@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
-#include "api/api.h"
+#include "lock/api.h"
 #include "home/arena.h"
 #include "counter/home.h"
 #include "counter/type.h"
@@ -14,7 +14,7 @@
 #include "session/node.h"
 #include "region/region.h"
 #include "region/type.h"
-#include "client/view.h"
+#include "client/views.h"
 #include "region/xfer.h"
 
 /* The types of objects: one line each. */

@@ -143,6 +143,56 @@ TRACE_EVENT(tally_lock_message,
 		  __entry->object, __entry->type, __entry->gen)
 );
 
+/* The view or handle of a name, and how it was attached or opened (again). */
+DECLARE_EVENT_CLASS(tally_use_class,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__array(char, name, TALLY_NAME_SIZE)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		strscpy(__entry->name, name, TALLY_NAME_SIZE);
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx name=%s arena=%u object=%u err=%d",
+		  __entry->session, __entry->name, __entry->arena,
+		  __entry->object, __entry->err)
+);
+
+DEFINE_EVENT(tally_use_class, tally_view_attach,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err)
+);
+
+DEFINE_EVENT(tally_use_class, tally_handle_open,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err)
+);
+
+TRACE_EVENT(tally_handle_error,
+	TP_PROTO(const char *name, u32 object, int err),
+	TP_ARGS(name, object, err),
+	TP_STRUCT__entry(
+		__array(char, name, TALLY_NAME_SIZE)
+		__field(u32, object)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, name, TALLY_NAME_SIZE);
+		__entry->object = object;
+		__entry->err = err;
+	),
+	TP_printk("name=%s object=%u err=%d", __entry->name,
+		  __entry->object, __entry->err)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "counter/type.h"
 
-#include "fs/file.h"
+#include "counter/client.h"
+#include "counter/file.h"
 #include "home/export.h"
 #include <uapi/linux/tally.h>
 
@@ -11,5 +12,7 @@ const struct tally_type_ops tally_counter_type = {
 	.word		= true,
 	.object_size	= sizeof(struct tally_object),
 	.open_size	= sizeof(struct tally_open),
+	.valid		= tally_counter_valid,
+	.release	= tally_counter_release,
 	.fops		= &tally_counter_ops,
 };

@@ -7,7 +7,7 @@
 #include "home/arenadev.h"
 #include "home/export.h"
 #include "base/name.h"
-#include "client/view.h"
+#include "client/views.h"
 
 /**
  * struct tally_arenas - the arenas of a node

@@ -7,7 +7,7 @@
 #include "lock/lock.h"
 #include "base/name.h"
 #include "region/region.h"
-#include "client/view.h"
+#include "client/views.h"
 
 /* What each type of object does at its home beyond having a name. */
 static int object_create(struct tally_object *object)

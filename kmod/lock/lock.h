@@ -7,7 +7,7 @@
 #define TALLY_LOCK_H
 
 #include "lock/msg.h"
-#include "client/view.h"
+#include "client/handle.h"
 
 enum tally_lock_req_state {
 	TALLY_LOCK_REQ_IDLE,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks and the other nodes: messages that come, and what sessions mean. */
+#include "client/views.h"
 #include "lock/client.h"
 #include "lock/wire.h"
 #include "session/peer.h"

@@ -49,18 +49,6 @@ struct tally_region_map {
 	struct address_space *mapping;
 };
 
-/*
- * Copy between a region and an iterator (user, kvec or bvec; user pages are
- * pinned, nothing is bounced). Sleeps, killable. Reads end at the region's
- * end (0 past it); writes past it are -ENOSPC. Return: bytes of the
- * contiguous acknowledged prefix, or an errno if there are none; -EREMOTEIO:
- * unknown.
- */
-ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
-			u64 pos, bool write, long timeout);
-/* The home's CPU sees every completed write of ours. */
-int tally_region_sync(struct tally_handle *handle, long timeout);
-
 /* Home side, called by home/arena.c. -EDQUOT beyond the node's limit, -ENOMEM. */
 int tally_region_home_create(struct tally_object *object);
 void tally_region_home_delete(struct tally_object *object);	/* zap mappings */
@@ -72,11 +60,6 @@ void tally_region_home_opened(struct tally_object *object,
 /* The session closed it or is OVER: its MRs go. Sleeps. */
 void tally_region_home_closed(struct tally_object *object,
 			      struct tally_session *s);
-
-/* Client side, called by client/view.c. */
-int tally_region_client_create(struct tally_handle *handle);
-void tally_region_client_reset(struct tally_handle *handle);	/* keys are void */
-void tally_region_client_destroy(struct tally_handle *handle);
 
 /* Programs at the home map it. -EIDRM once it is deleted. */
 int tally_region_map_add(struct tally_object *object,

@@ -8,7 +8,7 @@
 #define TALLY_XFER_H
 
 #include <linux/uio.h>
-#include "client/view.h"
+#include "client/handle.h"
 
 /* Of one transfer at a time, and of all transfers of a device. */
 #define TALLY_XFER_WINDOW	16
