@@ -193,6 +193,51 @@ TRACE_EVENT(tally_handle_error,
 		  __entry->object, __entry->err)
 );
 
+TRACE_EVENT(tally_xfer_begin,
+	TP_PROTO(u32 id, u64 session, u32 arena, u32 object, bool write,
+		 u64 pos, u64 len),
+	TP_ARGS(id, session, arena, object, write, pos, len),
+	TP_STRUCT__entry(
+		__field(u32, id)
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(bool, write)
+		__field(u64, pos)
+		__field(u64, len)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->write = write;
+		__entry->pos = pos;
+		__entry->len = len;
+	),
+	TP_printk("id=%u session=%#llx arena=%u object=%u %s pos=%llu len=%llu",
+		  __entry->id, __entry->session, __entry->arena,
+		  __entry->object, __entry->write ? "write" : "read",
+		  __entry->pos, __entry->len)
+);
+
+TRACE_EVENT(tally_xfer_end,
+	TP_PROTO(u32 id, u64 done, int err),
+	TP_ARGS(id, done, err),
+	TP_STRUCT__entry(
+		__field(u32, id)
+		__field(u64, done)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->done = done;
+		__entry->err = err;
+	),
+	TP_printk("id=%u done=%llu err=%d", __entry->id, __entry->done,
+		  __entry->err)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH
