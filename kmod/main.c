@@ -13,6 +13,7 @@
 #include "client/views.h"
 #include "region/xfer.h"
 #include "session/node.h"
+#include "session/nodes.h"
 #include "session/rpc.h"
 #include "transport/dev.h"
 #include "transport/conn.h"

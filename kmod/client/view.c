@@ -109,6 +109,8 @@ static void view_release(struct kref *ref)
 	struct tally_view *view = container_of(ref, struct tally_view, ref);
 	struct tally_views *views = view->node->views;
 
+	if (view->arena)
+		tally_arena_unwatch(view->arena, &view->watch);
 	mutex_lock(&views->lock);
 	list_del(&view->list);
 	rhltable_remove(&views->by_name, &view->by_name, view_names);
@@ -552,6 +554,16 @@ void tally_view_fail(struct tally_view *view, int err)
 		tally_handle_fail(handle, err);
 }
 
+static void view_gone(struct tally_watch *watch)
+{
+	struct tally_view *view = container_of(watch, struct tally_view, watch);
+
+	if (!kref_get_unless_zero(&view->ref))
+		return;
+	tally_view_fail(view, -EIDRM);
+	tally_view_put(view);
+}
+
 /**
  * tally_view_create - a view that is attached to nothing yet
  * @node: of which; its views are locked
@@ -576,6 +588,8 @@ struct tally_view *tally_view_create(struct tally_node *node, const char *home,
 	spin_lock_init(&view->spin);
 	mutex_init(&view->lock);
 	init_waitqueue_head(&view->wait);
+	INIT_LIST_HEAD(&view->watch.list);
+	view->watch.gone = view_gone;
 	INIT_LIST_HEAD(&view->handles);
 	INIT_LIST_HEAD(&view->early);
 	strscpy(view->name, name, sizeof(view->name));

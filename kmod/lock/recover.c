@@ -4,6 +4,7 @@
  * snapshots, leases, ends.
  */
 #include "base/trace.h"
+#include "client/views.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/type.h"

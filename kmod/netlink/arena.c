@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
 #include "netlink/family.h"
+#include "home/admin.h"
+#include "home/export.h"
 #include "netlink/msg.h"
 
 static_assert((int)TALLY_ARENA_STATUS_DEAD == (int)TALLY_ARENA_DEAD);
