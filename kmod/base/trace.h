@@ -10,6 +10,7 @@
 #define TALLY_TRACE_H
 
 #include <linux/tracepoint.h>
+#include <uapi/linux/tally.h>
 #include "base/wire.h"
 
 TRACE_EVENT(tally_op_post,
@@ -247,6 +248,93 @@ TRACE_EVENT(tally_lock_home,
 		  show_lock_message(__entry->message), __entry->slot,
 		  show_lock_home_state(__entry->to), __entry->holder,
 		  __entry->tenure)
+);
+
+TRACE_DEFINE_ENUM(TALLY_PATH_DIRECT);
+TRACE_DEFINE_ENUM(TALLY_PATH_MESSAGE);
+TRACE_DEFINE_ENUM(TALLY_ACCESS_NONE);
+TRACE_DEFINE_ENUM(TALLY_ACCESS_RO);
+TRACE_DEFINE_ENUM(TALLY_ACCESS_RW);
+
+TRACE_EVENT(tally_attach,
+	TP_PROTO(u64 session, u32 arena, u8 path, u8 access),
+	TP_ARGS(session, arena, path, access),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u8, path)
+		__field(u8, access)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->path = path;
+		__entry->access = access;
+	),
+	TP_printk("session=%#llx arena=%u path=%s access=%s",
+		  __entry->session, __entry->arena,
+		  __print_symbolic(__entry->path,
+				   { TALLY_PATH_DIRECT, "direct" },
+				   { TALLY_PATH_MESSAGE, "message" }),
+		  __print_symbolic(__entry->access,
+				   { TALLY_ACCESS_NONE, "none" },
+				   { TALLY_ACCESS_RO, "ro" },
+				   { TALLY_ACCESS_RW, "rw" }))
+);
+
+TRACE_EVENT(tally_open,
+	TP_PROTO(u64 session, u32 arena, u32 object, u8 type),
+	TP_ARGS(session, arena, object, type),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(u8, type)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->type = type;
+	),
+	TP_printk("session=%#llx arena=%u object=%u type=%u",
+		  __entry->session, __entry->arena, __entry->object,
+		  __entry->type)
+);
+
+DECLARE_EVENT_CLASS(tally_forget_class,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(u32, generation)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->generation = generation;
+	),
+	TP_printk("session=%#llx arena=%u object=%u generation=%u",
+		  __entry->session, __entry->arena, __entry->object,
+		  __entry->generation)
+);
+
+DEFINE_EVENT(tally_forget_class, tally_forget,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation)
+);
+
+DEFINE_EVENT(tally_forget_class, tally_forgotten,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation)
+);
+
+DEFINE_EVENT(tally_forget_class, tally_close,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation)
 );
 
 #endif

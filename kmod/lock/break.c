@@ -16,26 +16,26 @@ static u64 break_word(struct tally_lock_home *h)
 {
 	if (h->lh.cpu)
 		return 0;
-	return READ_ONCE(*tally_arena_word(h->object->arena, h->object->word));
+	return READ_ONCE(*tally_arena_word(h->object.arena, h->object.word));
 }
 
 static unsigned long break_limit(struct tally_lock_home *h)
 {
-	return msecs_to_jiffies(h->object->arena->node->config.lease_ms / 4) +
+	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) +
 	       1;
 }
 
 /* Under h->lock. One that is over was before, and what it had is on its way back. */
 static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 {
-	struct tally_node *node = h->object->arena->node;
+	struct tally_node *node = h->object.arena->node;
 	struct tally_session *s = tally_session_at(node, slot);
 
 	if (!s)
 		return;
 	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
 		tally_node_event(node, "lock_fenced", s->name,
-				 h->object->config.name);
+				 h->object.config.name);
 		tally_session_fence(s, -ETIMEDOUT);
 		h->breaking->fenced++;
 	}
@@ -91,7 +91,7 @@ static void break_work(struct work_struct *work)
 	struct tally_lock_break *b = container_of(work, struct tally_lock_break,
 						  work.work);
 	struct tally_lock_home *h = b->home;
-	struct tally_object *object = h->object;
+	struct tally_object *object = &h->object;
 	bool over, dead;
 
 	mutex_lock(&h->lock);
@@ -129,7 +129,7 @@ static void break_work(struct work_struct *work)
 int tally_lock_break_start(struct tally_object *object)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lock_break *b;
 	int err = 0;
 

@@ -7,6 +7,8 @@
 #include <linux/mempool.h>
 #include <linux/slab.h>
 #include "client/view.h"
+#include "home/admin.h"
+#include "home/export.h"
 #include "lock/home.h"
 #include "lock/wire.h"
 #include "transport/op.h"
@@ -36,12 +38,11 @@ struct home_op {
 	bool done;
 };
 
-static struct kmem_cache *home_cache;
 static mempool_t *home_ops;
 
 static struct tally_node *home_node_of(struct tally_lock_home *h)
 {
-	return h->object->arena->node;
+	return h->object.arena->node;
 }
 
 /* Any context. At the latest after @delay. */
@@ -53,16 +54,16 @@ static void home_queue(struct tally_lock_home *h, unsigned long delay)
 	    (!timer_pending(&work->timer) ||
 	     time_before_eq(work->timer.expires, jiffies + delay)))
 		return;
-	tally_object_get(h->object);
+	tally_object_get(&h->object);
 	if (mod_delayed_work(home_node_of(h)->wq, work, delay))
-		tally_object_put(h->object);
+		tally_object_put(&h->object);
 }
 
 static void home_op_done(struct tally_op *op)
 {
 	struct home_op *hop = container_of(op, struct home_op, op);
 	struct tally_lock_home *h = hop->home;
-	struct tally_object *object = h->object;
+	struct tally_object *object = &h->object;
 
 	/* With what it says; it is taken, and freed, from now on. */
 	smp_store_release(&hop->done, true);
@@ -77,7 +78,7 @@ static void home_op_done(struct tally_op *op)
 static struct home_op *home_post(struct tally_lock_home *h, u8 kind,
 				 const struct tally_op *op)
 {
-	struct tally_arena *arena = h->object->arena;
+	struct tally_arena *arena = h->object.arena;
 	struct tally_conn *loop = tally_arena_loop(arena);
 	struct home_op *hop = NULL;
 	u64 addr;
@@ -93,7 +94,7 @@ static struct home_op *home_post(struct tally_lock_home *h, u8 kind,
 			tally_conn_put(loop);
 		return NULL;
 	}
-	addr = tally_arena_loop_addr(arena, h->object->word, &rkey);
+	addr = tally_arena_loop_addr(arena, h->object.word, &rkey);
 	hop->op = *op;
 	hop->op.done = home_op_done;
 	hop->op.stats = &arena->node->stats;
@@ -104,7 +105,7 @@ static struct home_op *home_post(struct tally_lock_home *h, u8 kind,
 	hop->kind = kind;
 	hop->slot = 0;
 	hop->done = false;
-	tally_object_get(h->object);
+	tally_object_get(&h->object);
 	tally_op_submit(loop, &hop->op);
 	tally_conn_put(loop);
 	return hop;
@@ -188,7 +189,7 @@ static void home_next_name(struct tally_lock_home *h,
 static void home_send(struct tally_lock_home *h, u16 slot,
 		      const struct tally_lmsg *msg)
 {
-	struct tally_object *object = h->object;
+	struct tally_object *object = &h->object;
 	struct tally_node *node = home_node_of(h);
 	char next[TALLY_NAME_SIZE];
 	struct tally_msg_lock body;
@@ -247,7 +248,7 @@ static void home_act(struct tally_lock_home *h,
 		break;
 	case TALLY_LHA_WORD_BAD:
 		tally_node_event(home_node_of(h), "lock_word_bad",
-				 h->object->config.name,
+				 h->object.config.name,
 				 "the word holds what it cannot hold");
 		h->bad = true;
 		home_queue(h, 0);
@@ -261,7 +262,7 @@ static void home_read_word(struct tally_lock_home *h, struct tally_lh_event *ev)
 
 	if (h->lh.cpu)
 		return;
-	word = tally_arena_word(h->object->arena, h->object->word);
+	word = tally_arena_word(h->object.arena, h->object.word);
 	ev->state = READ_ONCE(word[0]);
 	smp_rmb();	/* state first: see pump in lock/fsm_home.c */
 	ev->token = READ_ONCE(word[1]);
@@ -286,7 +287,7 @@ void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 		home_read_word(h, ev);
 		state = h->lh.hm;
 		tally_lh_step(&h->lh, ev, &out);
-		trace_tally_lock_home(h->object->arena->id, h->object->id,
+		trace_tally_lock_home(h->object.arena->id, h->object.id,
 				      state, ev->kind, ev->msg.type,
 				      ev->node ? ev->node->slot : ev->slot,
 				      h->lh.hm,
@@ -331,7 +332,7 @@ static void home_mend(struct tally_lock_home *h)
 
 	if (!h->broken || h->main || h->sweep)
 		return;
-	loop = tally_arena_loop(h->object->arena);
+	loop = tally_arena_loop(h->object.arena);
 	if (loop && tally_conn_is_up(loop)) {
 		h->broken = false;
 		tally_lock_home_step(h, &ev);
@@ -355,7 +356,7 @@ static u64 home_grace_end(struct tally_object *object)
 static void home_grace(struct tally_lock_home *h)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_GRACE_OVER };
-	u64 now = ktime_get_boottime_ns(), end = home_grace_end(h->object);
+	u64 now = ktime_get_boottime_ns(), end = home_grace_end(&h->object);
 
 	if (!h->lh.grace || h->dead)
 		return;
@@ -390,7 +391,7 @@ static void home_put_swept(struct tally_lock_home *h)
 /* An operation of our own users broke: they start over when that is possible. */
 static void home_local_mend(struct tally_lock_home *h)
 {
-	struct tally_conn *loop = tally_arena_loop(h->object->arena);
+	struct tally_conn *loop = tally_arena_loop(h->object.arena);
 	struct tally_handle *handle = tally_lock_home_user(h);
 
 	if (handle && !READ_ONCE(h->dead) &&
@@ -425,9 +426,9 @@ static void home_work(struct work_struct *work)
 	if (READ_ONCE(h->local_broken))
 		home_local_mend(h);
 	if (bad)
-		tally_object_del(h->object->arena, h->object->config.name,
+		tally_object_del(h->object.arena, h->object.config.name,
 				 TALLY_TYPE_LOCK, &reason);
-	tally_object_put(h->object);
+	tally_object_put(&h->object);
 }
 
 static u64 home_first_tenure(struct tally_object *object)
@@ -436,63 +437,84 @@ static u64 home_first_tenure(struct tally_object *object)
 	u64 tenure = tally_tenure_first(arena->node->config.epoch);
 
 	mutex_lock(&arena->lock);
-	tenure = max(tenure, arena->lock_tenure);
+	tenure = max(tenure, arena->tenure);
 	mutex_unlock(&arena->lock);
 	return tenure;
 }
 
 static bool home_needs_grace(struct tally_object *object)
 {
-	return object->config.lock_class == TALLY_CLASS_EXTERNAL &&
+	return tally_lock_home(object)->class == TALLY_CLASS_EXTERNAL &&
 	       !object->arena->node->config.clean &&
 	       ktime_get_boottime_ns() < home_grace_end(object);
 }
 
-static struct tally_lock_home *home_alloc(struct tally_object *object)
+/**
+ * tally_lock_home_check - is a lock of that class possible?
+ * @object: the lock
+ * @reason: says why not
+ *
+ * Return: 0 or -EINVAL.
+ */
+int tally_lock_home_check(struct tally_object *object, const char **reason)
 {
-	struct tally_lock_home *h = kmem_cache_zalloc(home_cache, GFP_KERNEL);
+	if (tally_lock_home(object)->class <= TALLY_CLASS_REGION)
+		return 0;
+	*reason = "not a class this type can have";
+	return -EINVAL;
+}
 
-	if (!h)
-		return NULL;
-	h->object = object;
+/**
+ * tally_lock_home_create - make the home side of a lock
+ * @object: not visible yet: its words may be written by the CPU
+ * @reason: says why when it fails
+ *
+ * Return: 0, or -EAGAIN while the arena has no mode yet.
+ */
+int tally_lock_home_create(struct tally_object *object, const char **reason)
+{
+	struct tally_lock_home *h = tally_lock_home(object);
+	struct tally_arena *arena = object->arena;
+	u64 *word = tally_arena_word(arena, object->word);
+	u64 tenure = home_first_tenure(object);
+	u8 mode = READ_ONCE(arena->mode);
+	u32 flags = 0;
+
+	if (mode == TALLY_MODE_AUTO) {
+		*reason = "the arena has not found its mode yet";
+		return -EAGAIN;
+	}
 	mutex_init(&h->lock);
 	spin_lock_init(&h->local_lock);
 	INIT_DELAYED_WORK(&h->work, home_work);
 	tally_lh_node_init(&h->own, TALLY_SLOT_HOME, 0, true);
 	h->changed_at = ktime_get_boottime_ns();
-	return h;
-}
-
-/**
- * tally_lock_home_create - make the home side of a lock
- * @object: not yet in anybody's hands: its words may be written by the CPU
- *
- * Return: 0; -ENOMEM; -EAGAIN while the arena has no mode yet.
- */
-int tally_lock_home_create(struct tally_object *object)
-{
-	struct tally_arena *arena = object->arena;
-	u64 *word = tally_arena_word(arena, object->word);
-	u64 tenure = home_first_tenure(object);
-	u8 mode = READ_ONCE(arena->mode);
-	struct tally_lock_home *h;
-	u32 flags = 0;
-
-	if (mode == TALLY_MODE_AUTO)
-		return -EAGAIN;
-	h = home_alloc(object);
-	if (!h)
-		return -ENOMEM;
 	if (mode == TALLY_MODE_CPU)
 		flags |= TALLY_LH_CPU;
 	if (home_needs_grace(object))
 		flags |= TALLY_LH_GRACE;
 	WRITE_ONCE(word[0], tally_lh_init(&h->lh, flags, tenure));
 	WRITE_ONCE(word[1], tenure);
-	object->lock = h;
 	if (flags & TALLY_LH_GRACE)
 		home_queue(h, 1);
 	return 0;
+}
+
+/**
+ * tally_lock_home_fill - a lock's part of what OPEN answers
+ * @object: the lock
+ * @open: not used
+ * @rep: its class and settings are filled in
+ */
+void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
+			  struct tally_rep_open *rep)
+{
+	struct tally_lock_home *h = tally_lock_home(object);
+
+	rep->lock_class = h->class;
+	rep->lock_cache = h->set.cache;
+	rep->lock_grants = cpu_to_be16(h->set.grants);
+	rep->lock_ms = cpu_to_be16(h->set.ms);
 }
 
 /**
@@ -505,7 +527,7 @@ void tally_lock_home_delete(struct tally_object *object)
 {
 	struct tally_arena *arena = object->arena;
 	u64 *word = tally_arena_word(arena, object->word), tenure;
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 
 	mutex_lock(&h->lock);
 	h->dead = true;
@@ -516,7 +538,7 @@ void tally_lock_home_delete(struct tally_object *object)
 	/* What waits for the end of the grace keeps the node: not any longer. */
 	home_queue(h, 0);
 	mutex_lock(&arena->lock);
-	arena->lock_tenure = max(arena->lock_tenure, tenure + HOME_TENURE_GAP);
+	arena->tenure = max(arena->tenure, tenure + HOME_TENURE_GAP);
 	mutex_unlock(&arena->lock);
 }
 
@@ -527,7 +549,7 @@ void tally_lock_home_delete(struct tally_object *object)
  */
 void tally_lock_home_destroy(struct tally_object *object)
 {
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct hlist_node *next;
 	struct home_node *hn;
 
@@ -540,8 +562,6 @@ void tally_lock_home_destroy(struct tally_object *object)
 	home_put_swept(h);
 	mutex_unlock(&h->lock);
 	kfree(h->answer);
-	kmem_cache_free(home_cache, h);
-	object->lock = NULL;
 }
 
 /**
@@ -581,30 +601,26 @@ static struct home_node *home_node_get(struct tally_lock_home *h,
 
 /**
  * tally_lock_home_message - a client says something
- * @s: its session
- * @object: the object it speaks of
+ * @open: the lock as it has it
  * @msg: what it says
  *
  * Return: 0; -EPROTO: it may not say that; -ENOMEM.
  */
-int tally_lock_home_message(struct tally_session *s,
-			    struct tally_object *object,
+int tally_lock_home_message(struct tally_open *open,
 			    const struct tally_lmsg *msg)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_MSG, .msg = *msg };
-	struct tally_lock_home *h = object->lock;
+	struct tally_object *object = open->object;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct home_node *hn;
 	int err = 0;
 
-	if (object->config.type != TALLY_TYPE_LOCK ||
-	    !tally_object_opened(object, s) ||
-	    tally_arena_access(object->arena, s->name) !=
-	    TALLY_ACCESS_RW)
-		return READ_ONCE(object->deleted) ? 0 : -EPROTO;
+	if (tally_open_access(open) != TALLY_ACCESS_RW)
+		return -EPROTO;
 	trace_tally_lock_message(false, object->arena->id, object->id,
 				 msg->type, msg->gen);
 	mutex_lock(&h->lock);
-	hn = home_node_get(h, s);
+	hn = home_node_get(h, open->attach->session);
 	if (hn) {
 		ev.node = &hn->n;
 		tally_lock_home_step(h, &ev);
@@ -625,7 +641,7 @@ int tally_lock_home_message(struct tally_session *s,
 void tally_lock_home_local(struct tally_object *object,
 			   const struct tally_lmsg *msg)
 {
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lh_event ev = {
 		.kind = TALLY_LHE_MSG,
 		.node = &h->own,
@@ -645,7 +661,7 @@ void tally_lock_home_local(struct tally_object *object,
  */
 void tally_lock_home_loop_broken(struct tally_object *object)
 {
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 
 	WRITE_ONCE(h->local_broken, true);
 	home_queue(h, HOME_RETRY);
@@ -658,7 +674,7 @@ void tally_lock_home_loop_broken(struct tally_object *object)
  */
 void tally_lock_home_local_reset(struct tally_object *object, bool up)
 {
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lh_event ev = {
 		.kind = up ? TALLY_LHE_RESYNC_END : TALLY_LHE_LINK_DOWN,
 		.slot = TALLY_SLOT_HOME,
@@ -680,7 +696,7 @@ void tally_lock_home_attach(struct tally_object *object,
 			    struct tally_handle *handle,
 			    const struct tally_lock_local *ops)
 {
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 
 	spin_lock(&h->local_lock);
 	h->local = handle;
@@ -696,7 +712,7 @@ void tally_lock_home_attach(struct tally_object *object,
 void tally_lock_home_detach(struct tally_object *object,
 			    struct tally_handle *handle)
 {
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 
 	spin_lock(&h->local_lock);
 	if (h->local == handle)
@@ -707,13 +723,15 @@ void tally_lock_home_detach(struct tally_object *object,
 static void home_send_set(struct tally_object *object, struct tally_session *s,
 			  const struct tally_lmsg *msg)
 {
+	struct tally_open *open = tally_object_open(object, s);
 	struct tally_msg_lock body;
 
-	if (!tally_object_opened(object, s))
+	if (!open)
 		return;
 	tally_lock_encode(&body, object->arena->id, object->id,
 			  object->generation, msg, NULL);
 	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
+	tally_open_put(open);
 }
 
 static struct tally_lmsg home_set_msg(struct tally_object *object)
@@ -721,7 +739,7 @@ static struct tally_lmsg home_set_msg(struct tally_object *object)
 	struct tally_lock_set set;
 
 	mutex_lock(&object->arena->lock);
-	set = object->config.set;
+	set = tally_lock_home(object)->set;
 	mutex_unlock(&object->arena->lock);
 	return (struct tally_lmsg){
 		.type = TALLY_LM_SET,
@@ -750,8 +768,8 @@ void tally_lock_home_resync_end(struct tally_lock_home *h,
 	if (hn || !tally_lh_fast(&h->lh))
 		tally_lock_home_step(h, &ev);
 	if (h->set_changed) {
-		msg = home_set_msg(h->object);
-		home_send_set(h->object, s, &msg);
+		msg = home_set_msg(&h->object);
+		home_send_set(&h->object, s, &msg);
 	}
 }
 
@@ -808,11 +826,11 @@ int tally_lock_home_set(struct tally_object *object,
 	if (READ_ONCE(object->deleted))
 		return -EIDRM;
 	mutex_lock(&object->arena->lock);
-	object->config.set = *set;
+	tally_lock_home(object)->set = *set;
 	mutex_unlock(&object->arena->lock);
-	WRITE_ONCE(object->lock->set_changed, true);
+	WRITE_ONCE(tally_lock_home(object)->set_changed, true);
 	msg = home_set_msg(object);
-	home_send_local(object->lock, &msg);
+	home_send_local(tally_lock_home(object), &msg);
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
 		s = tally_session_at(node, slot);
 		if (!s)
@@ -825,19 +843,12 @@ int tally_lock_home_set(struct tally_object *object,
 
 int tally_lock_homes_init(void)
 {
-	home_cache = kmem_cache_create("tally_lock_home",
-				       sizeof(struct tally_lock_home), 0,
-				       SLAB_ACCOUNT, NULL);
 	home_ops = mempool_create_kmalloc_pool(HOME_OPS,
 					       sizeof(struct home_op));
-	if (home_cache && home_ops)
-		return 0;
-	tally_lock_homes_exit();
-	return -ENOMEM;
+	return home_ops ? 0 : -ENOMEM;
 }
 
 void tally_lock_homes_exit(void)
 {
 	mempool_destroy(home_ops);
-	kmem_cache_destroy(home_cache);
 }

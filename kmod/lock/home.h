@@ -10,8 +10,9 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "home/arena.h"
+#include "home/object.h"
 #include "lock/fsm_home.h"
+#include "lock/msg.h"
 
 struct home_op;
 struct tally_handle;
@@ -56,7 +57,9 @@ struct tally_lock_break {
 
 /**
  * struct tally_lock_home - one lock at its home
- * @object: its object, which owns this struct
+ * @object: what all objects have
+ * @class: TALLY_CLASS_*
+ * @set: settings, under arena->lock
  * @lock: protects everything but @local, @local_ops and @local_broken
  * @lh: the state table
  * @own: our own users in it
@@ -83,7 +86,9 @@ struct tally_lock_break {
  * @local_ops: how to reach them
  */
 struct tally_lock_home {
-	struct tally_object *object;
+	struct tally_object object;
+	u8 class;
+	struct tally_lock_set set;
 	struct mutex lock;	/* see above */
 	struct tally_lh lh;
 	struct tally_lh_node own;
@@ -106,16 +111,24 @@ struct tally_lock_home {
 	const struct tally_lock_local *local_ops;
 };
 
+static inline struct tally_lock_home *
+tally_lock_home(struct tally_object *object)
+{
+	return container_of(object, struct tally_lock_home, object);
+}
+
 int tally_lock_homes_init(void);
 void tally_lock_homes_exit(void);
 
-int tally_lock_home_create(struct tally_object *object);
+int tally_lock_home_check(struct tally_object *object, const char **reason);
+int tally_lock_home_create(struct tally_object *object, const char **reason);
+void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
+			  struct tally_rep_open *rep);
 void tally_lock_home_delete(struct tally_object *object);
 void tally_lock_home_destroy(struct tally_object *object);
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set);
-int tally_lock_home_message(struct tally_session *s,
-			    struct tally_object *object,
+int tally_lock_home_message(struct tally_open *open,
 			    const struct tally_lmsg *msg);
 
 /* Our own users. */

@@ -6,6 +6,7 @@
 #include "base/trace.h"
 #include "lock/client.h"
 #include "lock/home.h"
+#include "lock/type.h"
 #include "lock/recover.h"
 #include "session/session.h"
 
@@ -65,22 +66,24 @@ static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 /* Every lock of our arenas that is not deleted; @class < 0: of any class. */
 static void homes_each(struct tally_session *s, int class, home_fn fn)
 {
-	struct tally_arena *arena = NULL;
 	struct tally_object *object;
-	u32 after;
+	struct tally_arena *arena;
+	u32 id = 0, after;
 
-	while ((arena = tally_arena_next(s->node, arena))) {
+	while ((arena = tally_arena_next(s->node, id))) {
+		id = arena->id;
 		after = 0;
 		while ((object = tally_object_next(arena, after))) {
 			after = object->id;
-			if (object->config.type == TALLY_TYPE_LOCK &&
-			    (class < 0 || object->config.lock_class == class)) {
-				mutex_lock(&object->lock->lock);
-				fn(object->lock, s);
-				mutex_unlock(&object->lock->lock);
+			if (object->config.type == &tally_lock_type &&
+			    (class < 0 || tally_lock_home(object)->class == class)) {
+				mutex_lock(&tally_lock_home(object)->lock);
+				fn(tally_lock_home(object), s);
+				mutex_unlock(&tally_lock_home(object)->lock);
 			}
 			tally_object_put(object);
 		}
+		tally_arena_put(arena);
 	}
 }
 

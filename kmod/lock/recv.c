@@ -7,17 +7,78 @@
 #include "lock/wire.h"
 #include "session/peer.h"
 
+/**
+ * tally_lock_aim - what a lock message is about
+ * @body: struct tally_msg_lock
+ *
+ * Return: an open for what clients say, a handle for what the home says; the
+ * successor is told of by a third node, which is home of nothing here.
+ */
+enum tally_aim tally_lock_aim(const void *body)
+{
+	const struct tally_msg_lock *lock = body;
+
+	if (lock->type == TALLY_LM_HANDOVER)
+		return TALLY_AIM_SESSION;
+	return lock->type < TALLY_LM_GRANT ? TALLY_AIM_OPEN : TALLY_AIM_HANDLE;
+}
+
+/**
+ * tally_lock_message - a client says something about a lock of ours
+ * @open: the lock as it has it
+ * @type: TALLY_MSG_LOCK
+ * @body: struct tally_msg_lock
+ * @len: its length
+ *
+ * Return: 0; -EPROTO when the peer broke the protocol; -ENOMEM.
+ */
+int tally_lock_message(struct tally_open *open, u16 type, const void *body,
+		       u32 len)
+{
+	struct tally_lmsg msg;
+	u32 arena, id, gen;
+
+	if (tally_lock_decode(body, len, &arena, &id, &gen, &msg))
+		return -EPROTO;
+	return tally_lock_home_message(open, &msg);
+}
+
+/**
+ * tally_lock_notice - the home of a lock says something
+ * @handle: the lock
+ * @type: TALLY_MSG_LOCK
+ * @body: struct tally_msg_lock
+ * @len: its length
+ *
+ * Return: 0; -EPROTO when the peer broke the protocol.
+ */
+int tally_lock_notice(struct tally_handle *handle, u16 type, const void *body,
+		      u32 len)
+{
+	const struct tally_msg_lock *lock = body;
+	struct tally_lmsg msg;
+	u32 arena, id, gen;
+
+	if (tally_lock_decode(lock, len, &arena, &id, &gen, &msg))
+		return -EPROTO;
+	tally_lock_client_message(handle, &msg, lock->next);
+	return 0;
+}
+
 /*
  * Another client hands the lock over. Its message names our session with the
  * home; that we wait, and for which generation, is for the table to judge.
  */
-static int lock_handover(struct tally_session *from, u32 arena, u32 id, u32 gen,
-			 const struct tally_lmsg *msg)
+static int lock_handover(struct tally_session *from, const void *body, u32 len)
 {
 	struct tally_session *home;
 	struct tally_handle *handle;
+	struct tally_lmsg msg;
+	u32 arena, id, gen;
 
-	home = tally_session_find(from->node, msg->next_session);
+	if (tally_lock_decode(body, len, &arena, &id, &gen, &msg))
+		return -EPROTO;
+	home = tally_session_find(from->node, msg.next_session);
 	if (!home)
 		return 0;	/* over meanwhile */
 	handle = tally_views_by_id(home, arena, id, gen);
@@ -25,64 +86,23 @@ static int lock_handover(struct tally_session *from, u32 arena, u32 id, u32 gen,
 	if (!handle)
 		return 0;
 	if (handle->type == TALLY_TYPE_LOCK)
-		tally_lock_client_message(handle, msg, NULL);
+		tally_lock_client_message(handle, &msg, NULL);
 	tally_handle_put(handle);
 	return 0;
 }
 
-static int lock_from_client(struct tally_session *s, u32 arena, u32 id, u32 gen,
-			    const struct tally_lmsg *msg)
-{
-	struct tally_object *object;
-	int err;
-
-	object = tally_object_by_id(s->node, arena, id, gen);
-	if (!object)
-		return 0;	/* deleted meanwhile */
-	err = tally_lock_home_message(s, object, msg);
-	tally_object_put(object);
-	return err;
-}
-
-static int lock_from_home(struct tally_session *s, u32 arena, u32 id, u32 gen,
-			  const struct tally_lmsg *msg, const char *next)
-{
-	struct tally_handle *handle = tally_views_by_id(s, arena, id, gen);
-	int err = 0;
-
-	if (!handle)
-		return 0;
-	if (handle->type == TALLY_TYPE_LOCK)
-		tally_lock_client_message(handle, msg, next);
-	else
-		err = -EPROTO;
-	tally_handle_put(handle);
-	return err;
-}
-
 /**
- * tally_locks_message - a lock message came
+ * tally_lock_news - a lock is handed over to us, or a client has said all
  * @s: session it came on
  * @type: TALLY_MSG_LOCK or TALLY_MSG_RESYNC
  * @body: its body
  * @len: length of the body
  *
- * Return: 0; -EPROTO when the peer broke the protocol; -ENOMEM.
+ * Return: 0; -EPROTO when the peer broke the protocol.
  */
-int tally_locks_message(struct tally_session *s, u16 type, const void *body,
-			u32 len)
+int tally_lock_news(struct tally_session *s, u16 type, const void *body,
+		    u32 len)
 {
-	const struct tally_msg_lock *lock = body;
-	struct tally_lmsg msg;
-	u32 arena, id, gen;
-
-	if (type == TALLY_MSG_RESYNC)
-		return len ? -EPROTO : tally_locks_resync_end(s);
-	if (tally_lock_decode(lock, len, &arena, &id, &gen, &msg))
-		return -EPROTO;
-	if (msg.type == TALLY_LM_HANDOVER)
-		return lock_handover(s, arena, id, gen, &msg);
-	if (msg.type < TALLY_LM_GRANT)
-		return lock_from_client(s, arena, id, gen, &msg);
-	return lock_from_home(s, arena, id, gen, &msg, lock->next);
+	return type == TALLY_MSG_RESYNC ? tally_locks_resync_end(s) :
+					  lock_handover(s, body, len);
 }

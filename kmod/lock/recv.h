@@ -3,11 +3,14 @@
 #ifndef TALLY_LOCK_RECV_H
 #define TALLY_LOCK_RECV_H
 
-#include <linux/types.h>
+#include "object/type.h"
 
-struct tally_session;
-
-int tally_locks_message(struct tally_session *s, u16 type, const void *body,
-			u32 len);
+enum tally_aim tally_lock_aim(const void *body);
+int tally_lock_message(struct tally_open *open, u16 type, const void *body,
+		       u32 len);
+int tally_lock_notice(struct tally_handle *handle, u16 type, const void *body,
+		      u32 len);
+int tally_lock_news(struct tally_session *s, u16 type, const void *body,
+		    u32 len);
 
 #endif
