@@ -11,12 +11,6 @@
 #include "lock/show.h"
 #include <uapi/linux/tally.h>
 
-static int lock_created(struct tally_session *s)
-{
-	tally_locks_session_created(s);
-	return 0;
-}
-
 static int lock_fs_take(struct tally_object *object,
 			const struct tally_ioc_create *arg)
 {
@@ -41,15 +35,18 @@ const struct tally_type_ops tally_lock_type = {
 	.name		= "lock",
 	.word		= true,
 	.object_size	= sizeof(struct tally_lock_home),
-	.open_size	= sizeof(struct tally_open),
+	.open_size	= sizeof(struct tally_lock_open),
 	.messages	= lock_messages,
 	.check		= tally_lock_home_check,
 	.create		= tally_lock_home_create,
 	.deleted	= tally_lock_home_delete,
 	.destroy	= tally_lock_home_destroy,
 	.fill		= tally_lock_home_fill,
+	.open		= tally_locks_open,
+	.close		= tally_lock_home_close,
+	.forget		= tally_lock_home_forget,
 	.message	= tally_lock_message,
-	.created	= lock_created,
+	.created	= tally_locks_session_created,
 	.live		= tally_locks_session_live,
 	.down		= tally_locks_session_down,
 	.lost		= tally_locks_session_lost,
