@@ -20,7 +20,6 @@
 #include "home/arena.h"
 #include "object/type.h"
 
-struct tally_lock_client;
 struct tally_owed;
 
 /* How this node reaches the words of a view. */
@@ -136,9 +135,7 @@ struct tally_view {
  * @name: its name
  * @ops: its type, once it is @made
  * @part: what its type keeps here, from ops->attach() to ops->release()
- * @lock: the same, of a lock
  * @type: ops->id
- * @set: settings of a lock, from the home
  * @id: id at the home
  * @generation: of that id
  * @word: offset of its entry in the word table
@@ -168,12 +165,8 @@ struct tally_handle {
 	struct tally_view *view;
 	char name[TALLY_NAME_SIZE];
 	const struct tally_type_ops *ops;
-	union {
-		void *part;
-		struct tally_lock_client *lock;
-	};
+	void *part;
 	u8 type;
-	struct tally_lock_set set;
 	u32 id;
 	u32 generation;
 	u32 word;

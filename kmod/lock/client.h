@@ -14,6 +14,7 @@
 #include <linux/workqueue.h>
 #include "client/view.h"
 #include "lock/fsm_client.h"
+#include "lock/msg.h"
 #include "transport/cq.h"
 #include "transport/op.h"
 
@@ -116,6 +117,7 @@ struct tally_lock_way {
  * @session: session @lc stands in, referenced; NULL for our own locks
  * @lock: protects all but @handle; any context
  * @error: what its users get instead of -ENOTCONN, 0: that
+ * @set: settings, from the home
  * @lc: the state table
  * @queue: requests that wait behind @wanted
  * @holders: requests that have the lock
@@ -157,6 +159,7 @@ struct tally_lock_client {
 	struct tally_session *session;
 	spinlock_t lock;	/* all but @handle */
 	int error;
+	struct tally_lock_set set;
 	struct tally_lc lc;
 	struct list_head queue;
 	struct list_head holders;
@@ -192,13 +195,20 @@ struct tally_lock_client {
 	struct tally_polls polls;
 };
 
+static inline struct tally_lock_client *
+tally_lock_client(struct tally_handle *handle)
+{
+	return handle->part;
+}
+
 /* It is a lock of our own node. */
 static inline bool tally_lock_ours(struct tally_lock_client *c)
 {
 	return c->handle->object;
 }
 
-int tally_lock_client_create(struct tally_handle *handle);
+int tally_lock_client_attach(struct tally_handle *handle,
+			     const struct tally_rep_open *rep);
 void tally_lock_client_destroy(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err);
 void tally_lock_client_message(struct tally_handle *handle,
