@@ -930,7 +930,7 @@ static void lock_local_message(struct tally_handle *handle,
 	tally_lock_client_message(handle, msg, NULL);
 }
 
-static const struct tally_lock_local lock_local = {
+const struct tally_lock_local tally_lock_local = {
 	.message = lock_local_message,
 	.reset = lock_local_reset,
 };
@@ -984,7 +984,7 @@ int tally_lock_client_attach(struct tally_handle *handle,
 		return 0;
 	handle->part = c;
 	if (handle->object)
-		tally_lock_home_attach(handle->object, handle, &lock_local);
+		tally_lock_home_attach(handle->object, handle);
 	return 0;
 }
 

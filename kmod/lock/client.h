@@ -213,6 +213,8 @@ void tally_lock_client_destroy(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err);
 void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next);
+extern const struct tally_lock_local tally_lock_local;
+
 int tally_lock_clients_init(void);
 void tally_lock_clients_exit(void);
 

@@ -39,6 +39,7 @@ struct home_op {
 };
 
 static mempool_t *home_ops;
+static const struct tally_lock_local *home_local;
 
 static struct tally_node *home_node_of(struct tally_lock_home *h)
 {
@@ -165,7 +166,7 @@ static void home_send_local(struct tally_lock_home *h,
 
 	if (!handle)
 		return;
-	h->local_ops->message(handle, msg);
+	home_local->message(handle, msg);
 	tally_handle_put(handle);
 }
 
@@ -400,7 +401,7 @@ static void home_local_mend(struct tally_lock_home *h)
 	} else {
 		WRITE_ONCE(h->local_broken, false);
 		if (handle && !READ_ONCE(h->dead))
-			h->local_ops->reset(handle);
+			home_local->reset(handle);
 	}
 	if (handle)
 		tally_handle_put(handle);
@@ -541,7 +542,7 @@ void tally_lock_home_delete(struct tally_object *object)
 	/* It points to no open any more. */
 	tally_lh_init(&h->lh, TALLY_LH_CPU, h->lh.ng);
 	hlist_for_each_entry_safe(lo, next, &h->opens, list) {
-		if (!lo->kept)
+		if (!test_bit(TALLY_LOCK_KEPT, &lo->open.flags))
 			continue;
 		hlist_del_init(&lo->list);
 		tally_open_put(&lo->open);
@@ -634,7 +635,7 @@ void tally_lock_home_close(struct tally_open *open)
 	} else if (h->dead || (!over && !home_has_something(h, lo))) {
 		hlist_del_init(&lo->list);
 	} else {
-		lo->kept = true;
+		set_bit(TALLY_LOCK_KEPT, &open->flags);
 		tally_open_get(open);
 		fence = !over;
 	}
@@ -775,7 +776,7 @@ void tally_lock_home_session_end(struct tally_lock_home *h,
 	if (!lo)
 		return;
 	hlist_del_init(&lo->list);
-	if (lo->kept)
+	if (test_bit(TALLY_LOCK_KEPT, &lo->open.flags))
 		tally_open_put(&lo->open);
 }
 
@@ -838,17 +839,14 @@ void tally_lock_home_local_reset(struct tally_object *object, bool up)
  * tally_lock_home_attach - our own node uses the lock
  * @object: the lock
  * @handle: handle of its users, which detaches when it goes
- * @ops: how to reach them
  */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle,
-			    const struct tally_lock_local *ops)
+			    struct tally_handle *handle)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	spin_lock(&h->local_lock);
 	h->local = handle;
-	h->local_ops = ops;
 	spin_unlock(&h->local_lock);
 }
 
@@ -901,8 +899,15 @@ int tally_lock_home_set(struct tally_object *object,
 	return err;
 }
 
-int tally_lock_homes_init(void)
+/**
+ * tally_lock_homes_init - make what all homes of locks share
+ * @local: how they reach the users on this node
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_lock_homes_init(const struct tally_lock_local *local)
 {
+	home_local = local;
 	home_ops = mempool_create_kmalloc_pool(HOME_OPS,
 					       sizeof(struct home_op));
 	return home_ops ? 0 : -ENOMEM;

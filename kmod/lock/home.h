@@ -18,18 +18,19 @@ struct home_op;
 struct tally_handle;
 struct tally_lock_answer;
 
+/* Bit of tally_open.flags: closed, and referenced until its session ends. */
+#define TALLY_LOCK_KEPT		8
+
 /**
  * struct tally_lock_open - a lock as one session has it open
  * @open: what all opens have
  * @list: in home->opens, until the session ends or is through with it
  * @n: the table's part
- * @kept: it was closed, and is referenced until the session ends
  */
 struct tally_lock_open {
 	struct tally_open open;
 	struct hlist_node list;
 	struct tally_lh_node n;
-	bool kept;
 };
 
 /**
@@ -61,7 +62,7 @@ struct tally_lock_break {
  * struct tally_lock_home - one lock at its home
  * @object: what all objects have
  * @class: TALLY_CLASS_*
- * @lock: protects all that follows but @local, @local_ops and @local_broken
+ * @lock: protects all that follows but @local and @local_broken
  * @set: settings
  * @lh: the state table
  * @own: our own users in it
@@ -83,9 +84,8 @@ struct tally_lock_break {
  * @changed_at: CLOCK_BOOTTIME ns at which the holder changed as far as the home
  *	knows
  * @work: takes completions up, ends the grace, looks for the loopback conn
- * @local_lock: protects @local and @local_ops
+ * @local_lock: protects @local
  * @local: handle of our own users, or NULL
- * @local_ops: how to reach them
  */
 struct tally_lock_home {
 	struct tally_object object;
@@ -110,7 +110,6 @@ struct tally_lock_home {
 	struct delayed_work work;
 	spinlock_t local_lock;	/* see above */
 	struct tally_handle *local;
-	const struct tally_lock_local *local_ops;
 };
 
 static inline struct tally_lock_home *
@@ -119,7 +118,7 @@ tally_lock_home(struct tally_object *object)
 	return container_of(object, struct tally_lock_home, object);
 }
 
-int tally_lock_homes_init(void);
+int tally_lock_homes_init(const struct tally_lock_local *local);
 void tally_lock_homes_exit(void);
 
 int tally_lock_home_check(struct tally_object *object, const char **reason);
@@ -140,8 +139,7 @@ void tally_lock_home_resync_end(struct tally_open *open);
 
 /* Our own users. */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle,
-			    const struct tally_lock_local *ops);
+			    struct tally_handle *handle);
 void tally_lock_home_detach(struct tally_object *object,
 			    struct tally_handle *handle);
 struct tally_handle *tally_lock_home_user(struct tally_lock_home *h);

@@ -78,7 +78,7 @@ int tally_lock_init(void)
 {
 	int err;
 
-	err = tally_lock_homes_init();
+	err = tally_lock_homes_init(&tally_lock_local);
 	if (err)
 		return err;
 	err = tally_lock_clients_init();
