@@ -137,18 +137,27 @@ static void blame(struct tnl_request *req, uint32_t offset, char *text,
 	snprintf(text, size, "%s %s: ", req->words[type].word, value);
 }
 
-/* " (200 to 600000)" when the kernel says what it would have taken. */
+/* What the kernel would have taken, if it says so. */
 static void limits(struct nlattr *policy, char *text, size_t size)
 {
 	struct nlattr *tb[NL_POLICY_TYPE_ATTR_MAX + 1];
+	struct nlattr *min, *max, *length;
 
-	if (nla_parse_nested(tb, NL_POLICY_TYPE_ATTR_MAX, policy, NULL) ||
-	    !tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U] ||
-	    !tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U])
+	if (nla_parse_nested(tb, NL_POLICY_TYPE_ATTR_MAX, policy, NULL))
 		return;
-	snprintf(text, size, " (%llu to %llu)",
-		 (unsigned long long)tnl_num(tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U]),
-		 (unsigned long long)tnl_num(tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U]));
+	min = tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U];
+	max = tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U];
+	length = tb[NL_POLICY_TYPE_ATTR_MAX_LENGTH];
+	if (min && max && tnl_num(max) < UINT64_MAX)
+		snprintf(text, size, "it has to be %llu to %llu",
+			 (unsigned long long)tnl_num(min),
+			 (unsigned long long)tnl_num(max));
+	else if (min)
+		snprintf(text, size, "it has to be at least %llu",
+			 (unsigned long long)tnl_num(min));
+	else if (length)
+		snprintf(text, size, "it may have at most %llu bytes",
+			 (unsigned long long)tnl_num(length));
 }
 
 static const char *plain(int error)
@@ -184,8 +193,10 @@ static void complain(struct tnl_request *req, int error, struct nlattr **tb)
 		limits(tb[NLMSGERR_ATTR_POLICY], range, sizeof(range));
 	if (tb[NLMSGERR_ATTR_MISS_TYPE])
 		miss = tnl_num(tb[NLMSGERR_ATTR_MISS_TYPE]);
-	if (msg)
-		say("%s: %s%.*s%s", req->about, which, msg_len, msg, range);
+	if (range[0])
+		say("%s: %s%s", req->about, which, range);
+	else if (msg)
+		say("%s: %s%.*s", req->about, which, msg_len, msg);
 	else if (miss >= 0 && miss < req->count && req->words[miss].word)
 		say("%s: '%s' is missing", req->about, req->words[miss].word);
 	else

@@ -17,8 +17,8 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include "base/deadline.h"
-#include "home/arena.h"
-#include "object/type.h"
+#include "home/object.h"
+#include "lock/msg.h"
 
 struct tally_lock_client;
 struct tally_owed;
@@ -65,6 +65,7 @@ struct tally_known {
  * @name: name of the arena
  * @home: name of the home
  * @arena: the arena if it is ours, referenced, else NULL
+ * @watch: on @arena
  * @session: session with its home, referenced, NULL if it is ours or OVER
  * @remote_id: id of the arena at its home, once it was attached
  * @rkey: key of the word table (REACH_LANE)
@@ -101,6 +102,7 @@ struct tally_view {
 		char home[TALLY_NAME_SIZE];
 	);
 	struct tally_arena *arena;
+	struct tally_watch watch;
 	struct tally_session *session;
 	u32 remote_id;
 	u32 rkey;
@@ -143,6 +145,7 @@ struct tally_view {
  * @generation: of that id
  * @word: offset of its entry in the word table
  * @object: the object if it is ours, referenced, else NULL
+ * @watch: on @object
  * @size: bytes of its file
  * @uid: owner
  * @gid: group
@@ -178,6 +181,7 @@ struct tally_handle {
 	u32 generation;
 	u32 word;
 	struct tally_object *object;
+	struct tally_watch watch;
 	u64 size;
 	kuid_t uid;
 	kgid_t gid;

@@ -4,6 +4,8 @@
 #include <linux/completion.h>
 #include <linux/slab.h>
 #include "counter/home.h"
+#include "session/rpc.h"
+#include "session/session.h"
 #include "transport/op.h"
 
 /**
@@ -108,7 +110,7 @@ static int counter_status(struct tally_handle *handle, int status)
 	/* The key is void: only a new session brings another. */
 	s = tally_view_session(handle->view);
 	if (s) {
-		tally_session_end(s, -EACCES);
+		tally_session_fence(s, -EACCES);
 		tally_session_put(s);
 	}
 	return status;

@@ -6,7 +6,7 @@
 #include <linux/lockdep.h>
 #include <linux/tally.h>
 #include "api/api.h"
-#include "lock/lock.h"
+#include "lock/user.h"
 
 int tally_api_locks_init(void);
 void tally_api_locks_exit(void);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include "genl_compat.h"
 #include "counter/home.h"
-#include "lock/lock.h"
+#include "home/admin.h"
+#include "lock/break.h"
+#include "lock/home.h"
+#include "lock/show.h"
 #include "netlink/msg.h"
-#include "region/region.h"
 
 #define OBJECT_PERM_DEFAULT	0600
 #define LOCK_BUDGET_MS_DEFAULT	10
@@ -66,10 +69,8 @@ static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
 	if (to->cb && skb_tailroom(skb) < LOCK_ROOM)
 		return -EMSGSIZE;
 	tally_lock_info(object, &info);
-	if (to->cb && tally_nl_cursor(to->cb)->asking)
-		tally_lock_ask(object, &info, tally_nl_cursor(to->cb)->asking);
 	return nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
-			   object->config.lock_class) ?:
+			   tally_lock_home(object)->class) ?:
 	       nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ?:
 	       nla_put_u64_64bit(skb, TALLY_A_OBJECT_TOKEN, info.token,
 				 TALLY_A_OBJECT_PAD) ?:
@@ -82,7 +83,7 @@ static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
 static int put_by_type(struct sk_buff *skb, const struct tally_nl_to *to,
 		       struct tally_object *object)
 {
-	switch (object->config.type) {
+	switch (object->config.type->id) {
 	case TALLY_TYPE_COUNTER:
 		return nla_put_u64_64bit(skb, TALLY_A_OBJECT_VALUE,
 					 tally_counter_peek(object),
@@ -91,7 +92,7 @@ static int put_by_type(struct sk_buff *skb, const struct tally_nl_to *to,
 		return put_lock(skb, to, object);
 	case TALLY_TYPE_REGION:
 		return nla_put_u64_64bit(skb, TALLY_A_OBJECT_SIZE,
-					 object->config.size,
+					 tally_region_home(object)->size,
 					 TALLY_A_OBJECT_PAD);
 	default:
 		return 0;
@@ -108,13 +109,13 @@ static int put_names(struct sk_buff *skb, struct tally_object *object)
 	mutex_unlock(&arena->lock);
 	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ?:
 	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type) ?:
+	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ?:
 	       nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ?:
 	       tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, c.uid,
 				  TALLY_A_OBJECT_GID, c.gid) ?:
 	       nla_put_u32(skb, TALLY_A_OBJECT_PERM, c.perm) ?:
 	       nla_put_u32(skb, TALLY_A_OBJECT_USERS,
-			   tally_object_users(object));
+			   READ_ONCE(object->users));
 }
 
 /* @fenced: nodes that had to be, for it to be taken away; or NULL */
@@ -137,13 +138,23 @@ static int fill_object(struct sk_buff *skb, const struct tally_nl_to *to,
 	return fill(skb, to, entry, NULL);
 }
 
-static int take_type(struct genl_info *info, struct tally_object_config *c)
+struct object_want {
+	struct tally_object_config c;
+	u32 type;
+	u8 lock_class;
+	struct tally_lock_set set;
+	u64 size;
+	u64 initial;
+};
+
+static int take_type(struct genl_info *info, struct object_want *c)
 {
 	struct nlattr **attrs = info->attrs;
 
 	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_TYPE))
 		return -EINVAL;
 	c->type = nla_get_u32(attrs[TALLY_A_OBJECT_TYPE]);
+	c->c.type = tally_type(c->type);
 	if (attrs[TALLY_A_OBJECT_INITIAL] && c->type != TALLY_TYPE_COUNTER)
 		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_INITIAL],
 				     "only a counter has a value", -EINVAL);
@@ -182,14 +193,14 @@ static void take_settings(struct genl_info *info, struct tally_lock_set *set)
 		set->ms = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET_MS]);
 }
 
-static int take_config(struct genl_info *info, struct tally_object_config *c)
+static int take_config(struct genl_info *info, struct object_want *c)
 {
 	struct nlattr **attrs = info->attrs;
 	int err;
 
-	c->perm = OBJECT_PERM_DEFAULT;
-	c->uid = GLOBAL_ROOT_UID;
-	c->gid = GLOBAL_ROOT_GID;
+	c->c.perm = OBJECT_PERM_DEFAULT;
+	c->c.uid = GLOBAL_ROOT_UID;
+	c->c.gid = GLOBAL_ROOT_GID;
 	err = take_type(info, c);
 	if (err)
 		return err;
@@ -206,10 +217,10 @@ static int take_config(struct genl_info *info, struct tally_object_config *c)
 		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_SIZE],
 				     "a region has at most 1 TiB", -EINVAL);
 	if (attrs[TALLY_A_OBJECT_PERM])
-		c->perm = nla_get_u32(attrs[TALLY_A_OBJECT_PERM]);
-	return tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name) ?:
-	       tally_nl_owner(info, TALLY_A_OBJECT_UID, &c->uid,
-			      TALLY_A_OBJECT_GID, &c->gid);
+		c->c.perm = nla_get_u32(attrs[TALLY_A_OBJECT_PERM]);
+	return tally_nl_name(info, TALLY_A_OBJECT_NAME, c->c.name) ?:
+	       tally_nl_owner(info, TALLY_A_OBJECT_UID, &c->c.uid,
+			      TALLY_A_OBJECT_GID, &c->c.gid);
 }
 
 static const struct nlattr *add_blame(struct genl_info *info, int err)
@@ -250,7 +261,7 @@ static struct tally_arena *arena_of(struct genl_info *info)
  */
 int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct tally_object_config config = {};
+	struct object_want config = {};
 	struct tally_object *object;
 	const char *reason = NULL;
 	struct tally_arena *arena;
@@ -262,18 +273,24 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	arena = arena_of(info);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
-	err = tally_object_add(arena, &config, &reason);
-	if (err) {
-		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
-		goto put_arena;
-	}
-	object = tally_object_find(arena, config.name);
-	if (object) {
-		/* It stands, whether this answer can be made or not. */
-		tally_nl_reply(info, fill_object, object);
+	object = tally_object_new(arena, &config.c, &reason);
+	err = PTR_ERR_OR_ZERO(object);
+	if (!err) {
+		if (config.type == TALLY_TYPE_COUNTER) {
+			tally_counter_home(object)->initial = config.initial;
+		} else if (config.type == TALLY_TYPE_LOCK) {
+			tally_lock_home(object)->class = config.lock_class;
+			tally_lock_home(object)->set = config.set;
+		} else {
+			tally_region_home(object)->size = config.size;
+		}
+		err = tally_object_add(object, &reason);
+		if (!err)
+			tally_nl_reply(info, fill_object, object);
 		tally_object_put(object);
 	}
-put_arena:
+	if (err)
+		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
 	tally_arena_put(arena);
 	return err;
 }
@@ -298,7 +315,7 @@ static struct tally_object *lock_of(struct genl_info *info)
 		return ERR_PTR(tally_nl_fail(info->extack, attr,
 					     "there is no object of that name",
 					     -ENOENT));
-	if (object->config.type == TALLY_TYPE_LOCK)
+	if (object->config.type->id == TALLY_TYPE_LOCK)
 		return object;
 	tally_object_put(object);
 	return ERR_PTR(tally_nl_fail(info->extack, attr, "it is no lock",
@@ -311,7 +328,7 @@ static int set_lock(struct genl_info *info, struct tally_object *object)
 	int err;
 
 	mutex_lock(&object->arena->lock);
-	set = object->config.set;
+	set = tally_lock_home(object)->set;
 	mutex_unlock(&object->arena->lock);
 	take_settings(info, &set);
 	err = tally_lock_home_set(object, &set);
@@ -394,12 +411,16 @@ static int break_lock(struct sk_buff *skb, struct netlink_callback *cb,
 		      const struct tally_nl_to *to)
 {
 	struct tally_object *object = tally_nl_cursor(cb)->object;
-	u32 fenced;
-	int err = tally_lock_home_break(object, &fenced);
+	struct tally_lock_info info;
+	int err = tally_lock_break_start(object);
 
 	if (err)
 		return tally_nl_fail(cb->extack, NULL, break_fault(err), err);
-	return fill(skb, to, object, &fenced) ?: skb->len;
+	do {
+		msleep(10);
+		tally_lock_info(object, &info);
+	} while (!strcmp(info.state, "breaking"));
+	return fill(skb, to, object, &info.fenced) ?: skb->len;
 }
 
 /**
@@ -475,10 +496,8 @@ static int start_asking(struct netlink_callback *cb)
 
 	if (!tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ASK])
 		return 0;
-	cursor->asking = kmalloc(sizeof(*cursor->asking), GFP_KERNEL);
-	if (!cursor->asking)
-		return -ENOMEM;
-	tally_lock_asking_init(cursor->asking);
+	if (cursor->node && !tally_lock_ask_start(cursor->node, "", ""))
+		msleep(100);
 	return 0;
 }
 
@@ -523,7 +542,7 @@ static bool match_object(struct netlink_callback *cb,
 	const struct nlattr *type =
 		tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_TYPE];
 
-	if (type && nla_get_u32(type) != object->config.type)
+	if (type && nla_get_u32(type) != object->config.type->id)
 		return false;
 	return tally_nl_dump_name(cb, TALLY_A_OBJECT_NAME,
 				  object->config.name);
@@ -570,17 +589,21 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
-	struct tally_arena *arena = NULL;
+	struct tally_arena *arena;
 	struct tally_nl_to to;
+	u32 after = 0;
 	int err;
 
 	tally_nl_dump_to(cb, &to);
 	if (cursor->asking && !cursor->done++)
 		return fill_nothing(skb, &to) ?: skb->len;
-	while ((arena = tally_arena_next(cursor->node, arena))) {
+	while ((arena = tally_arena_next(cursor->node, after))) {
+		after = arena->id;
 		if (arena->id < cursor->arena_id ||
-		    (cursor->arena && cursor->arena != arena))
+		    (cursor->arena && cursor->arena != arena)) {
+			tally_arena_put(arena);
 			continue;
+		}
 		if (arena->id != cursor->arena_id) {
 			cursor->arena_id = arena->id;
 			cursor->object_id = 0;
@@ -590,6 +613,7 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			tally_arena_put(arena);
 			return skb->len ?: err;
 		}
+		tally_arena_put(arena);
 	}
 	cb->seq = tally_nl_generation();
 	return skb->len;

@@ -4,8 +4,10 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "region/chunk.h"
-#include "region/region.h"
+#include "region/home.h"
 #include "region/xfer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 
 struct region_key {
 	struct tally_xfer_key key;
@@ -243,7 +245,8 @@ static ssize_t region_remote(struct tally_handle *handle,
 static ssize_t region_local(struct tally_handle *handle, struct iov_iter *iter,
 			    u64 pos, bool write)
 {
-	struct tally_region_home *home = handle->object->region;
+	struct tally_region_home *home =
+		tally_region_home(handle->object);
 	size_t done = 0, len, n;
 	struct page *page;
 	u32 offset;

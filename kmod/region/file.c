@@ -5,7 +5,7 @@
 #include <linux/splice.h>
 #include "fs/file.h"
 #include "region/client.h"
-#include "region/region.h"
+#include "region/home.h"
 
 /* A sync is one small Read on each lane that was written on. */
 #define REGION_SYNC_TIMEOUT	(30 * HZ)

@@ -11,7 +11,7 @@
 #include <linux/bitmap.h>
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
-#include "compat.h"
+#include "compat/compat.h"
 #include "transport/conn.h"
 #include "transport/dev.h"
 #include "transport/op.h"
@@ -204,7 +204,7 @@ static void tally_op_first_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op,
 					   first_cqe);
-	struct tally_conn *conn = cq->cq_context;
+	struct tally_conn *conn = tally_conn_of(cq);
 	unsigned long flags;
 
 	if (wc->status == IB_WC_SUCCESS)
@@ -315,7 +315,7 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		op->slot = find_first_zero_bit(table->slots, TALLY_OP_DEPTH);
 	tally_op_build(conn, op, wrs);
-	trace_tally_op_post(conn->qp->qp_num, op, op->type, op->addr, op->rkey);
+	trace_tally_op_post(conn->qpn, op, op->type, op->addr, op->rkey);
 	err = ib_post_send(conn->qp, &wrs->wr[0].send, &bad);
 	if (err && bad == &wrs->wr[1].send) {
 		/* Half of it is on the wire, and only the end of the QP ends it. */
@@ -356,7 +356,7 @@ static void tally_ops_pump(struct tally_conn *conn, struct list_head *refused)
 static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op, cqe);
-	struct tally_conn *conn = cq->cq_context;
+	struct tally_conn *conn = tally_conn_of(cq);
 	struct tally_stats *stats = conn->stats;
 	LIST_HEAD(refused);
 	unsigned long flags;
