@@ -9,11 +9,13 @@ static void watches_gone(struct tally_arena *arena, struct list_head *watches)
 	struct tally_watch *watch;
 
 	mutex_lock(&arena->watch_lock);
+	WRITE_ONCE(arena->watch_task, current);
 	while ((watch = list_first_entry_or_null(watches, struct tally_watch,
 						 list))) {
 		list_del_init(&watch->list);
 		watch->gone(watch);
 	}
+	WRITE_ONCE(arena->watch_task, NULL);
 	mutex_unlock(&arena->watch_lock);
 }
 

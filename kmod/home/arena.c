@@ -597,15 +597,19 @@ bool tally_arena_watch(struct tally_arena *arena, struct tally_watch *watch)
 /**
  * tally_arena_unwatch - end a watch on an arena or on an object in it
  * @arena: the arena
- * @watch: was given once; its @gone does not run after this
+ * @watch: was given once or initialised; its @gone does not run after this
  *
- * Context: process, not from @gone.
+ * Context: process; does not wait for @gone when called from it.
  */
 void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch)
 {
-	mutex_lock(&arena->watch_lock);
+	bool inside = READ_ONCE(arena->watch_task) == current;
+
+	if (!inside)
+		mutex_lock(&arena->watch_lock);
 	list_del_init(&watch->list);
-	mutex_unlock(&arena->watch_lock);
+	if (!inside)
+		mutex_unlock(&arena->watch_lock);
 }
 
 static struct tally_right *arena_right(struct tally_arena *arena,

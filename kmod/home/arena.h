@@ -140,6 +140,7 @@ struct tally_arena_config {
  * @keys: how many of them hold a key to the words
  * @tenure: highest value the second word of a deleted object's entry can have
  * @watch_lock: protects @watches and those of objects
+ * @watch_task: calls gone() just now, under @watch_lock
  * @watches: struct tally_watch
  */
 struct tally_arena {
@@ -175,6 +176,7 @@ struct tally_arena {
 	u32 keys;
 	u64 tenure;
 	struct mutex watch_lock;	/* see above */
+	struct task_struct *watch_task;
 	struct list_head watches;
 };
 

@@ -29,14 +29,14 @@ static unsigned long break_limit(struct tally_lock_home *h)
 static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 {
 	struct tally_node *node = h->object.arena->node;
-	struct tally_session *s = tally_node_slot_session(node, slot);
+	struct tally_session *s = tally_session_at(node, slot);
 
 	if (!s)
 		return;
 	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
 		tally_node_event(node, "lock_fenced", s->name,
 				 h->object.config.name);
-		tally_session_end(s, -ETIMEDOUT);
+		tally_session_fence(s, -ETIMEDOUT);
 		h->breaking->fenced++;
 	}
 	tally_session_put(s);

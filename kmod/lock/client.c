@@ -15,6 +15,7 @@
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/wire.h"
+#include "session/node.h"
 #include "session/peer.h"
 #include "transport/msg.h"
 

@@ -10,6 +10,8 @@
 #include "lock/recover.h"
 #include "session/session.h"
 
+typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);
+
 static bool lock_in_session(struct tally_lock_client *c,
 			    struct tally_session *s, bool down)
 {

@@ -2,6 +2,7 @@
 #include "lock/wire.h"
 
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/string.h>
 
 /* @next: SUCC: name of the successor; else NULL */
