@@ -34,7 +34,6 @@ static int handle_make(struct tally_handle *handle,
 	handle->word = be32_to_cpu(rep->word);
 	handle->size = be64_to_cpu(rep->size);
 	handle->ops = tally_type(rep->type);
-	handle->type = rep->type;
 	handle->hash = jhash_3words(handle->view->remote_id, handle->id,
 				    handle->word, 0);
 	if (handle->ops->attach)

@@ -352,8 +352,8 @@ static void lock_event_set(struct tally_lock_client *c,
 			   struct tally_lc_event *ev)
 {
 	ev->kind = TALLY_LCE_SET;
-	ev->cache = c->handle->set.cache;
-	ev->budget = c->handle->set.grants;
+	ev->cache = c->set.cache;
+	ev->budget = c->set.grants;
 }
 
 static void lock_event_msg(struct tally_lock_client *c,
@@ -395,7 +395,7 @@ static bool lock_late(struct tally_lock_client *c)
 	u64 ms = div_u64(ktime_get_boottime_ns() - c->recalled_at,
 			 NSEC_PER_MSEC);
 
-	return ms >= c->handle->set.ms;
+	return ms >= c->set.ms;
 }
 
 static void lock_event_unlock(struct tally_lock_client *c,
@@ -810,7 +810,7 @@ struct tally_session *tally_lock_session(struct tally_lock_client *c)
  */
 void tally_lock_client_error(struct tally_handle *handle, int err)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = handle->part;
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->lock, flags);
@@ -859,7 +859,7 @@ static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
 		    struct tally_lock_way *way)
 {
 	if (msg->type == TALLY_LM_SET) {
-		c->handle->set = (struct tally_lock_set){
+		c->set = (struct tally_lock_set){
 			.cache = msg->flags & TALLY_LMF_CACHE,
 			.grants = msg->gen,
 			.ms = msg->last,
@@ -888,7 +888,7 @@ static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
 void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = handle->part;
 	struct tally_lock_way way = { .home_session = msg->next_session };
 	unsigned long flags;
 
@@ -914,7 +914,7 @@ void tally_lock_client_message(struct tally_handle *handle,
  */
 static void lock_local_reset(struct tally_handle *handle)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = handle->part;
 
 	tally_lock_signal(c, TALLY_LOCK_DOWN);
 	tally_lock_send_flush(c);
@@ -936,18 +936,34 @@ static const struct tally_lock_local lock_local = {
 };
 
 /**
- * tally_lock_client_create - make the client side of a lock
- * @handle: its handle
+ * tally_lock_client_attach - a handle becomes, or still is, a lock
+ * @handle: the handle
+ * @rep: what OPEN answered
  *
  * Return: 0 or -ENOMEM.
  */
-int tally_lock_client_create(struct tally_handle *handle)
+int tally_lock_client_attach(struct tally_handle *handle,
+			     const struct tally_rep_open *rep)
 {
-	struct tally_lock_client *c = kmem_cache_zalloc(lock_clients, GFP_KERNEL);
+	const struct tally_lock_set set = {
+		.cache = rep->lock_cache,
+		.grants = be16_to_cpu(rep->lock_grants),
+		.ms = be16_to_cpu(rep->lock_ms),
+	};
+	struct tally_lock_client *c = handle->part;
+	unsigned long flags;
 
+	if (handle->made) {
+		spin_lock_irqsave(&c->lock, flags);
+		c->set = set;
+		spin_unlock_irqrestore(&c->lock, flags);
+		return 0;
+	}
+	c = kmem_cache_zalloc(lock_clients, GFP_KERNEL);
 	if (!c)
 		return -ENOMEM;
 	c->handle = handle;
+	c->set = set;
 	spin_lock_init(&c->lock);
 	INIT_LIST_HEAD(&c->queue);
 	INIT_LIST_HEAD(&c->holders);
@@ -957,7 +973,7 @@ int tally_lock_client_create(struct tally_handle *handle)
 	c->op.stats = &handle->view->node->stats;
 	c->lc.st = TALLY_LC_DEAD;	/* until it is bound */
 	c->lc.err = -ENOTCONN;
-	handle->lock = c;
+	handle->part = c;
 	if (handle->object)
 		tally_lock_home_attach(handle->object, handle, &lock_local);
 	return 0;
@@ -969,7 +985,7 @@ int tally_lock_client_create(struct tally_handle *handle)
  */
 void tally_lock_client_destroy(struct tally_handle *handle)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = handle->part;
 
 	if (handle->object)
 		tally_lock_home_detach(handle->object, handle);
@@ -978,7 +994,6 @@ void tally_lock_client_destroy(struct tally_handle *handle)
 	if (c->session)
 		tally_session_put(c->session);
 	kmem_cache_free(lock_clients, c);
-	handle->lock = NULL;
 }
 
 /* A cache of its own, so that a lock takes no more than it needs. */

@@ -115,6 +115,7 @@ struct tally_lock_way {
  * @handle: its handle, which owns this struct
  * @session: session @lc stands in, referenced; NULL for our own locks
  * @lock: protects all but @handle; any context
+ * @set: settings, from the home
  * @error: what its users get instead of -ENOTCONN, 0: that
  * @lc: the state table
  * @queue: requests that wait behind @wanted
@@ -156,6 +157,7 @@ struct tally_lock_client {
 	struct tally_handle *handle;
 	struct tally_session *session;
 	spinlock_t lock;	/* all but @handle */
+	struct tally_lock_set set;
 	int error;
 	struct tally_lc lc;
 	struct list_head queue;
@@ -198,7 +200,8 @@ static inline bool tally_lock_ours(struct tally_lock_client *c)
 	return c->handle->object;
 }
 
-int tally_lock_client_create(struct tally_handle *handle);
+int tally_lock_client_attach(struct tally_handle *handle,
+			     const struct tally_rep_open *rep);
 void tally_lock_client_destroy(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err);
 void tally_lock_client_message(struct tally_handle *handle,

@@ -26,7 +26,7 @@ static bool lock_in_session(struct tally_lock_client *c,
 
 static void lock_link_up(struct tally_handle *handle, void *ctx)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = handle->part;
 
 	/* One that was made during this walk is up already. */
 	if (!lock_in_session(c, ctx, true))
@@ -37,23 +37,23 @@ static void lock_link_up(struct tally_handle *handle, void *ctx)
 
 static void lock_link_down(struct tally_handle *handle, void *ctx)
 {
-	if (!lock_in_session(handle->lock, ctx, false))
+	if (!lock_in_session(handle->part, ctx, false))
 		return;
-	tally_lock_signal(handle->lock, TALLY_LOCK_DOWN);
+	tally_lock_signal(handle->part, TALLY_LOCK_DOWN);
 	/* What it has taken from the outbox must not go out on the next link. */
-	tally_lock_send_flush(handle->lock);
+	tally_lock_send_flush(handle->part);
 }
 
 static void lock_session_lost(struct tally_handle *handle, void *ctx)
 {
-	if (lock_in_session(handle->lock, ctx, false))
-		tally_lock_signal(handle->lock, TALLY_LOCK_LOST);
+	if (lock_in_session(handle->part, ctx, false))
+		tally_lock_signal(handle->part, TALLY_LOCK_LOST);
 }
 
 /* What was handed over through this link may not have arrived. */
 static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = handle->part;
 	struct tally_session *s = ctx;
 	unsigned long flags;
 

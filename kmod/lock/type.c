@@ -23,17 +23,6 @@ static bool lock_valid(const struct tally_rep_open *rep)
 	       rep->lock_class <= TALLY_CLASS_REGION && rep->lock_cache <= 1;
 }
 
-static int lock_attach(struct tally_handle *handle,
-		       const struct tally_rep_open *rep)
-{
-	handle->set = (struct tally_lock_set) {
-		.cache = rep->lock_cache,
-		.grants = be16_to_cpu(rep->lock_grants),
-		.ms = be16_to_cpu(rep->lock_ms),
-	};
-	return handle->made ? 0 : tally_lock_client_create(handle);
-}
-
 static int lock_fs_take(struct tally_object *object,
 			const struct tally_ioc_create *arg)
 {
@@ -74,7 +63,7 @@ const struct tally_type_ops tally_lock_type = {
 	.leave		= tally_locks_session_lost,
 	.news		= tally_lock_news,
 	.valid		= lock_valid,
-	.attach		= lock_attach,
+	.attach		= tally_lock_client_attach,
 	.error		= tally_lock_client_error,
 	.release	= tally_lock_client_destroy,
 	.notice		= tally_lock_notice,

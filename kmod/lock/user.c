@@ -113,7 +113,7 @@ void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode)
 
 static int lock_enqueue(struct tally_lock_req *req, bool try)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->lock, flags);
@@ -154,7 +154,7 @@ static int lock_result(struct tally_lock_req *req)
  */
 bool tally_lock_cancel(struct tally_lock_req *req, int why)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	unsigned long flags;
 	bool waits;
 
@@ -197,11 +197,12 @@ static int lock_ask(struct tally_lock_req *req, bool try)
 {
 	/* With the answer, @req may go. */
 	struct tally_handle *handle = req->handle;
+	struct tally_lock_client *c = handle->part;
 	int err = 0;
 
 	/* One that dies now would have died just after. */
-	if (READ_ONCE(handle->lock->lc.st) == TALLY_LC_DEAD)
-		err = lock_bind(handle->lock);
+	if (READ_ONCE(c->lc.st) == TALLY_LC_DEAD)
+		err = lock_bind(c);
 
 	if (!err)
 		err = lock_enqueue(req, try);
@@ -220,7 +221,7 @@ static long lock_wait(struct tally_lock_req *req, long timeout)
 /* The one that ends @req kicks the conn its answer may come on, which is referenced. */
 static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	struct tally_conn *conn = NULL;
 	unsigned long flags;
 
@@ -235,7 +236,7 @@ static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 /* True: it has been answered. */
 static bool lock_help_end(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	unsigned long flags;
 	bool answered;
 
@@ -252,13 +253,14 @@ static bool lock_help_end(struct tally_lock_req *req)
  */
 static bool lock_help(struct tally_lock_req *req, long timeout)
 {
+	struct tally_lock_client *c = req->handle->part;
 	struct tally_conn *conn = lock_help_begin(req);
 	bool answered;
 
 	if (!conn)
 		return false;
 	tally_cq_help(&conn->cq, &req->wake, min(timeout, LOCK_HELP),
-		      &req->handle->lock->polls);
+		      &c->polls);
 	answered = lock_help_end(req);
 	tally_conn_put(conn);
 	return answered;
@@ -323,7 +325,7 @@ int tally_lock_request(struct tally_lock_req *req, bool try)
  */
 int tally_lock_release(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	unsigned long flags;
 	int err = 0;
 
@@ -364,7 +366,7 @@ static int lock_held_in(struct tally_lock_client *c, struct tally_lock_req *req,
  */
 int tally_lock_downgrade(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	unsigned long flags;
 	int err;
 
@@ -388,7 +390,7 @@ int tally_lock_downgrade(struct tally_lock_req *req)
  */
 int tally_lock_request_upgrade(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	unsigned long flags;
 	int err;
 
@@ -433,7 +435,7 @@ int tally_lock_upgrade(struct tally_lock_req *req)
  */
 bool tally_lock_held(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = req->handle->part;
 	unsigned long flags;
 	bool held;
 
@@ -456,7 +458,7 @@ u64 tally_lock_lease_left(struct tally_lock_req *req)
 
 	if (!tally_lock_held(req))
 		return 0;
-	s = tally_lock_session(req->handle->lock);
+	s = tally_lock_session(req->handle->part);
 	if (!s)
 		return left;
 	left = tally_session_lease_left(s);
@@ -486,7 +488,7 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 void tally_lock_client_user(struct tally_handle *handle,
 			    struct tally_lock_user *user)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = handle->part;
 	struct tally_lock_req *req;
 	unsigned long flags;
 
