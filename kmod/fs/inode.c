@@ -2,6 +2,7 @@
 #include "fs/inode.h"
 
 #include <linux/jhash.h>
+#include "home/admin.h"
 
 /**
  * struct inode_attr - what a home says of a directory or file

@@ -12,7 +12,7 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "client/view.h"
+#include "client/handle.h"
 #include "lock/fsm_client.h"
 #include "lock/msg.h"
 #include "transport/cq.h"
@@ -116,6 +116,7 @@ struct tally_lock_way {
  * @handle: its handle, which owns this struct
  * @session: session @lc stands in, referenced; NULL for our own locks
  * @lock: protects all but @handle; any context
+ * @set: settings, from the home
  * @error: what its users get instead of -ENOTCONN, 0: that
  * @set: settings, from the home
  * @lc: the state table
@@ -158,6 +159,7 @@ struct tally_lock_client {
 	struct tally_handle *handle;
 	struct tally_session *session;
 	spinlock_t lock;	/* all but @handle */
+	struct tally_lock_set set;
 	int error;
 	struct tally_lock_set set;
 	struct tally_lc lc;
