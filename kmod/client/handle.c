@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "client/attach.h"
 #include "client/owed.h"
+#include "session/session.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
 
@@ -33,7 +34,6 @@ static int handle_make(struct tally_handle *handle,
 	handle->word = be32_to_cpu(rep->word);
 	handle->size = be64_to_cpu(rep->size);
 	handle->ops = tally_type(rep->type);
-	handle->type = rep->type;
 	handle->hash = jhash_3words(handle->view->remote_id, handle->id,
 				    handle->word, 0);
 	if (handle->ops->attach)
@@ -94,22 +94,35 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s)
 	return err;
 }
 
+static void handle_gone(struct tally_watch *watch)
+{
+	struct tally_handle *handle = container_of(watch, struct tally_handle,
+						   watch);
+
+	/* Its release waits for us. */
+	if (!kref_get_unless_zero(&handle->ref))
+		return;
+	tally_handle_fail(handle, -EIDRM);
+	tally_handle_put(handle);
+}
+
 /* What a try before this one left behind gives way, unless it was used. */
 static void handle_take_object(struct tally_handle *handle,
 			       struct tally_object *object)
 {
 	struct tally_object *old = handle->object;
 
-	if (handle->made) {
-		old = object;
-	} else {
-		if (old)
-			tally_arena_unwatch(old->arena, &handle->watch);
-		WRITE_ONCE(handle->object, object);
-		tally_object_watch(object, &handle->watch);
+	if (handle->made || old == object) {
+		tally_object_put(object);
+		return;
 	}
-	if (old)
+	if (old) {
+		tally_arena_unwatch(handle->view->arena, &handle->watch);
 		tally_object_put(old);
+	}
+	handle->object = object;
+	handle->watch.gone = handle_gone;
+	tally_object_watch(object, &handle->watch);
 }
 
 static int handle_open_local(struct tally_handle *handle,
@@ -126,9 +139,9 @@ static int handle_open_local(struct tally_handle *handle,
 	object = tally_object_find(view->arena, handle->name);
 	if (!object)
 		return -ENOENT;
-	mutex_lock(&object->arena->lock);
+	mutex_lock(&view->arena->lock);
 	tally_object_fill(object, NULL, &rep);
-	mutex_unlock(&object->arena->lock);
+	mutex_unlock(&view->arena->lock);
 	handle_take_object(handle, object);
 	err = handle_become(handle, &rep);
 	if (err)
@@ -452,6 +465,8 @@ static void handle_release_work(struct work_struct *work)
 	struct tally_session *s;
 	bool closed = false;
 
+	if (handle->object)
+		tally_arena_unwatch(view->arena, &handle->watch);
 	if (handle->made && handle->ops->release)
 		handle->ops->release(handle);
 	WARN_ON_ONCE(handle->inside);
@@ -470,23 +485,10 @@ static void handle_release_work(struct work_struct *work)
 		kfree(handle->forget);
 	if (s)
 		tally_session_put(s);
-	if (handle->object) {
-		tally_arena_unwatch(view->arena, &handle->watch);
+	if (handle->object)
 		tally_object_put(handle->object);
-	}
 	kfree_rcu(handle, rcu);
 	tally_view_put(view);
-}
-
-static void handle_gone(struct tally_watch *watch)
-{
-	struct tally_handle *handle = container_of(watch, struct tally_handle,
-						   watch);
-
-	if (!kref_get_unless_zero(&handle->ref))
-		return;
-	tally_handle_fail(handle, -EIDRM);
-	tally_handle_put(handle);
 }
 
 static struct tally_handle *handle_create(struct tally_view *view,
@@ -499,8 +501,6 @@ static struct tally_handle *handle_create(struct tally_view *view,
 	if (!handle)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&handle->ref);
-	INIT_LIST_HEAD(&handle->watch.list);
-	handle->watch.gone = handle_gone;
 	spin_lock_init(&handle->spin);
 	INIT_WORK(&handle->forget_work, handle_forget_work);
 	INIT_WORK(&handle->release_work, handle_release_work);

@@ -7,6 +7,7 @@
 #include "client/attach.h"
 #include "client/homes.h"
 #include "session/peer.h"
+#include "session/session.h"
 
 /*
  * Arenas one look takes in, of one home and of all: a peer's word is no reason to

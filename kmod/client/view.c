@@ -554,14 +554,10 @@ void tally_view_fail(struct tally_view *view, int err)
 		tally_handle_fail(handle, err);
 }
 
+/* Its release waits for us, so that no reference is needed. */
 static void view_gone(struct tally_watch *watch)
 {
-	struct tally_view *view = container_of(watch, struct tally_view, watch);
-
-	if (!kref_get_unless_zero(&view->ref))
-		return;
-	tally_view_fail(view, -EIDRM);
-	tally_view_put(view);
+	tally_view_fail(container_of(watch, struct tally_view, watch), -EIDRM);
 }
 
 /**
@@ -588,8 +584,6 @@ struct tally_view *tally_view_create(struct tally_node *node, const char *home,
 	spin_lock_init(&view->spin);
 	mutex_init(&view->lock);
 	init_waitqueue_head(&view->wait);
-	INIT_LIST_HEAD(&view->watch.list);
-	view->watch.gone = view_gone;
 	INIT_LIST_HEAD(&view->handles);
 	INIT_LIST_HEAD(&view->early);
 	strscpy(view->name, name, sizeof(view->name));
@@ -603,7 +597,11 @@ struct tally_view *tally_view_create(struct tally_node *node, const char *home,
 		goto err_names;
 	list_add_tail(&view->list, &views->list);
 	view->node = tally_node_get(node);
-	view->arena = arena ? tally_arena_get(arena) : NULL;
+	if (arena) {
+		view->arena = tally_arena_get(arena);
+		view->watch.gone = view_gone;
+		tally_arena_watch(arena, &view->watch);
+	}
 	return view;
 
 err_names:

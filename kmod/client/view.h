@@ -18,9 +18,7 @@
 #include <linux/wait.h>
 #include "base/deadline.h"
 #include "home/object.h"
-#include "lock/msg.h"
 
-struct tally_lock_client;
 struct tally_owed;
 
 /* How this node reaches the words of a view. */
@@ -138,9 +136,6 @@ struct tally_view {
  * @name: its name
  * @ops: its type, once it is @made
  * @part: what its type keeps here, from ops->attach() to ops->release()
- * @lock: the same, of a lock
- * @type: ops->id
- * @set: settings of a lock, from the home
  * @id: id at the home
  * @generation: of that id
  * @word: offset of its entry in the word table
@@ -171,12 +166,7 @@ struct tally_handle {
 	struct tally_view *view;
 	char name[TALLY_NAME_SIZE];
 	const struct tally_type_ops *ops;
-	union {
-		void *part;
-		struct tally_lock_client *lock;
-	};
-	u8 type;
-	struct tally_lock_set set;
+	void *part;
 	u32 id;
 	u32 generation;
 	u32 word;

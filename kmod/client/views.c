@@ -4,8 +4,7 @@
 #include <linux/slab.h>
 #include "client/handle.h"
 #include "client/owed.h"
-#include "home/arena.h"
-#include "session/peer.h"
+#include "session/session.h"
 
 /**
  * tally_views_start - make the views of a node that starts
@@ -204,7 +203,7 @@ void tally_views_session_live(struct tally_session *s, bool resumed)
 			tally_view_changed(view);
 		stale = !resumed && view->remote_id &&
 			view->known.key.home != s->peer_incarnation &&
-			!strcmp(view->home, s->peer->name);
+			!strcmp(view->home, s->name);
 		mutex_unlock(&view->lock);
 		if (stale)
 			tally_view_fail(view, -ESTALE);

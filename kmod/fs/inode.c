@@ -3,6 +3,7 @@
 #include "home/admin.h"
 
 #include <linux/jhash.h>
+#include "home/admin.h"
 
 /**
  * struct inode_attr - what a home says of a directory or file

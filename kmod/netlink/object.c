@@ -8,7 +8,6 @@
 #include "lock/home.h"
 #include "lock/show.h"
 #include "netlink/msg.h"
-#include "region/home.h"
 
 #define OBJECT_PERM_DEFAULT	0600
 #define LOCK_BUDGET_MS_DEFAULT	10
