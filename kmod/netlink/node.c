@@ -16,8 +16,9 @@ struct node_counts {
 
 static void count(struct tally_node *node, struct node_counts *counts)
 {
-	struct tally_arena *arena = NULL;
+	struct tally_arena *arena;
 	struct list_head *pos;
+	u32 after = 0;
 
 	memset(counts, 0, sizeof(*counts));
 	mutex_lock(&node->lock);
@@ -29,8 +30,11 @@ static void count(struct tally_node *node, struct node_counts *counts)
 	mutex_unlock(&node->lock);
 	if (counts->state != TALLY_NODE_RUNNING)
 		return;
-	while ((arena = tally_arena_next(node, arena)))
+	while ((arena = tally_arena_next(node, after))) {
+		after = arena->id;
 		counts->arenas++;
+		tally_arena_put(arena);
+	}
 }
 
 static int put_config(struct sk_buff *skb, const struct tally_node_config *c)
