@@ -103,7 +103,8 @@ static void list_local(struct tally_arena *arena, u32 after, tally_list_fn fn,
 
 	while (more && (object = tally_object_next(arena, after))) {
 		after = object->id;
-		more = fn(ctx, object->config.name, object->config.type, after);
+		more = fn(ctx, object->config.name, object->config.type->id,
+			  after);
 		tally_object_put(object);
 	}
 }

@@ -6,7 +6,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "base/deadline.h"
-#include "session/peer.h"
+#include "home/export.h"
+#include "home/serve.h"
+#include "session/rpc.h"
 #include "transport/op.h"
 
 /* How long the home goes on with a SET that others keep overtaking. */
@@ -45,14 +47,14 @@ u64 tally_counter_apply(struct tally_object *object, u8 op, u64 value,
  * struct counter_proxy - an operation the home posts for a peer
  * @op: the operation, on the loopback conn
  * @req: the peer's request
- * @object: the counter, referenced
+ * @open: the counter as the peer has it, referenced
  * @set: it is a SET: go on until nobody was faster
  * @until: but not for ever
  */
 struct counter_proxy {
 	struct tally_op op;
 	struct tally_sreq *req;
-	struct tally_object *object;
+	struct tally_open *open;
 	bool set;
 	struct tally_until until;
 };
@@ -69,7 +71,7 @@ static void proxy_finish(struct counter_proxy *proxy, int err)
 	struct tally_sreq *req = proxy->req;
 	u64 old = proxy->op.old;
 
-	tally_object_put(proxy->object);
+	tally_open_put(proxy->open);
 	kfree(proxy);
 	proxy_reply(req, err == -ENOTCONN ? -ENETDOWN : err, old);
 }
@@ -77,7 +79,7 @@ static void proxy_finish(struct counter_proxy *proxy, int err)
 /* When it is posted, it belongs to its completion. */
 static void proxy_post(struct counter_proxy *proxy)
 {
-	struct tally_object *object = proxy->object;
+	struct tally_object *object = proxy->open->object;
 	struct tally_conn *loop = tally_arena_loop(object->arena);
 
 	if (!loop) {
@@ -114,20 +116,20 @@ static void proxy_op_done(struct tally_op *op)
 	queue_work(proxy->req->session->node->wq, &proxy->req->work);
 }
 
-/* Takes over the reference to @object. */
-static void proxy_start(struct tally_sreq *req, struct tally_object *object)
+static void proxy_start(struct tally_sreq *req, struct tally_open *open)
 {
 	struct tally_msg_counter *body = (void *)req->body;
-	struct counter_proxy *proxy = kzalloc(sizeof(*proxy), GFP_KERNEL);
+	struct tally_object *object = open->object;
 	u64 *word = tally_arena_word(object->arena, object->word);
+	struct counter_proxy *proxy;
 
+	proxy = kzalloc(sizeof(*proxy), GFP_NOWAIT | __GFP_NOWARN);
 	if (!proxy) {
-		tally_object_put(object);
 		proxy_reply(req, -ENOMEM, 0);
 		return;
 	}
 	proxy->req = req;
-	proxy->object = object;
+	proxy->open = tally_open_get(open);
 	proxy->set = body->op == TALLY_COUNTER_SET;
 	proxy->until = tally_until(PROXY_SET_WAIT);
 	proxy->op.type = body->op == TALLY_COUNTER_ADD ? TALLY_OP_FAA :
@@ -142,78 +144,46 @@ static void proxy_start(struct tally_sreq *req, struct tally_object *object)
 	proxy_post(proxy);
 }
 
-static bool request_valid(const struct tally_sreq *req)
-{
-	const struct tally_msg_counter *body = (const void *)req->body;
-
-	return req->len == sizeof(*body) && !body->object.reserved &&
-	       !memchr_inv(body->reserved, 0, sizeof(body->reserved)) &&
-	       body->op >= TALLY_COUNTER_READ && body->op <= TALLY_COUNTER_CAS;
-}
-
-/* May this session do that? */
-static int request_check(struct tally_session *s, struct tally_object *object,
-			 u8 op)
-{
-	u8 access = tally_arena_access(object->arena, s->name);
-
-	if (object->config.type != TALLY_TYPE_COUNTER)
-		return -EPROTOTYPE;
-	if (access == TALLY_ACCESS_NONE ||
-	    (access == TALLY_ACCESS_RO && op != TALLY_COUNTER_READ) ||
-	    !tally_object_opened(object, s))
-		return -EACCES;
-	return 0;
-}
-
-static void request_do(struct tally_session *s, struct tally_sreq *req)
+/**
+ * tally_counter_request - a peer wants something done with a counter of ours
+ * @open: the counter as it has it
+ * @req: COUNTER
+ *
+ * Context: Rx.
+ */
+void tally_counter_request(struct tally_open *open, struct tally_sreq *req)
 {
 	struct tally_msg_counter *body = (void *)req->body;
-	struct tally_object *object;
-	u64 old = 0;
-	int err;
+	struct tally_object *object = open->object;
 
-	object = tally_object_by_id(s->node, be32_to_cpu(body->object.arena),
-				    be32_to_cpu(body->object.object),
-				    be32_to_cpu(body->object.generation));
-	if (!object) {
-		proxy_reply(req, -EIDRM, 0);
-		return;
-	}
-	err = request_check(s, object, body->op);
-	if (!err && body->op == TALLY_COUNTER_READ) {
-		old = tally_counter_peek(object);
-	} else if (!err && object->arena->mode == TALLY_MODE_CPU) {
-		old = tally_counter_apply(object, body->op,
-					  be64_to_cpu(body->value),
-					  be64_to_cpu(body->compare));
-	} else if (!err) {
-		proxy_start(req, object);
-		return;
-	}
-	tally_object_put(object);
-	proxy_reply(req, err, old);
+	if (memchr_inv(body->reserved, 0, sizeof(body->reserved)) ||
+	    body->op < TALLY_COUNTER_READ || body->op > TALLY_COUNTER_CAS)
+		tally_serve_malformed(req, "malformed COUNTER");
+	else if (body->op == TALLY_COUNTER_READ)
+		proxy_reply(req, 0, tally_counter_peek(object));
+	else if (tally_open_access(open) != TALLY_ACCESS_RW)
+		proxy_reply(req, -EACCES, 0);
+	else if (object->arena->mode == TALLY_MODE_CPU)
+		proxy_reply(req, 0,
+			    tally_counter_apply(object, body->op,
+						be64_to_cpu(body->value),
+						be64_to_cpu(body->compare)));
+	else
+		proxy_start(req, open);
 }
 
 /**
- * tally_counter_request - a peer wants something done with a counter of ours
- * @s: its session
- * @req: the request
+ * tally_counter_create - a counter begins with its initial value
+ * @object: the counter
+ * @reason: not used
  *
- * Context: process.
- * Return: true when it was a COUNTER request and is or will be answered.
+ * Return: 0.
  */
-bool tally_counter_request(struct tally_session *s, struct tally_sreq *req)
+int tally_counter_create(struct tally_object *object, const char **reason)
 {
-	if (req->type != TALLY_MSG_COUNTER)
-		return false;
-	if (request_valid(req)) {
-		request_do(s, req);
-	} else {
-		tally_session_violation(s, "malformed COUNTER");
-		tally_sreq_reply(req, -EPROTO, NULL, 0);
-	}
-	return true;
+	WRITE_ONCE(*tally_arena_word(object->arena, object->word),
+		   tally_counter_home(object)->initial);
+	return 0;
 }
 
 /**

@@ -3,14 +3,28 @@
 #ifndef TALLY_COUNTER_HOME_H
 #define TALLY_COUNTER_HOME_H
 
-#include "home/arena.h"
+#include "home/object.h"
 
-/* One operation where the CPU owns the word: the value before it. */
+/**
+ * struct tally_counter_home - a counter of ours
+ * @object: what all objects have
+ * @initial: the value it began with
+ */
+struct tally_counter_home {
+	struct tally_object object;
+	u64 initial;
+};
+
+static inline struct tally_counter_home *
+tally_counter_home(struct tally_object *object)
+{
+	return container_of(object, struct tally_counter_home, object);
+}
+
+int tally_counter_create(struct tally_object *object, const char **reason);
 u64 tally_counter_apply(struct tally_object *object, u8 op, u64 value,
 			u64 compare);
-/* The home's side of COUNTER requests; true when it was one. */
-bool tally_counter_request(struct tally_session *s, struct tally_sreq *req);
-/* Value at the home, for `show`: a CPU read of the word. */
+void tally_counter_request(struct tally_open *open, struct tally_sreq *req);
 u64 tally_counter_peek(struct tally_object *object);
 
 #endif

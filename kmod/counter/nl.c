@@ -14,7 +14,7 @@
 int tally_counter_nl_take(struct tally_object *object, struct genl_info *info)
 {
 	if (info->attrs[TALLY_A_OBJECT_INITIAL])
-		object->config.initial =
+		tally_counter_home(object)->initial =
 			nla_get_u64(info->attrs[TALLY_A_OBJECT_INITIAL]);
 	return 0;
 }

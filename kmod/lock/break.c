@@ -16,45 +16,45 @@ static u64 break_word(struct tally_lock_home *h)
 {
 	if (h->lh.cpu)
 		return 0;
-	return READ_ONCE(*tally_arena_word(h->object->arena, h->object->word));
+	return READ_ONCE(*tally_arena_word(h->object.arena, h->object.word));
 }
 
 static unsigned long break_limit(struct tally_lock_home *h)
 {
-	return msecs_to_jiffies(h->object->arena->node->config.lease_ms / 4) +
+	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) +
 	       1;
 }
 
-/* Under h->lock: does the session in @slot still have what it was to give up? */
-static bool break_unanswered(struct tally_lock_home *h, u16 slot, u64 state)
+/* Under h->lock. One that is over was before, and what it had is on its way back. */
+static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 {
-	struct home_node *hn = xa_load(&h->nodes, slot);
+	struct tally_node *node = h->object.arena->node;
+	struct tally_session *s = tally_session_at(node, slot);
 
-	return tally_lh_unanswered(&h->lh, slot, hn ? &hn->n : NULL, state);
+	if (!s)
+		return;
+	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
+		tally_node_event(node, "lock_fenced", s->name,
+				 h->object.config.name);
+		tally_session_fence(s, -ETIMEDOUT);
+		h->breaking->fenced++;
+	}
+	tally_session_put(s);
 }
 
-/* Under h->lock. One that is over was before, and what it had is on its way back. */
+/* Under h->lock: end the sessions that still have what they were to give up. */
 static void break_fence(struct tally_lock_home *h)
 {
-	struct tally_node *node = h->object->arena->node;
 	u64 state = break_word(h);
-	struct tally_session *s;
-	u32 slot;
+	struct home_node *hn;
+	u16 slot;
 
-	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
-		if (!break_unanswered(h, slot, state))
-			continue;
-		s = tally_session_at(node, slot);
-		if (!s)
-			continue;
-		if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
-			tally_node_event(node, "lock_fenced", s->name,
-					 h->object->config.name);
-			tally_session_fence(s, -ETIMEDOUT);
-			h->breaking->fenced++;
-		}
-		tally_session_put(s);
-	}
+	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_LW_BIT_SLOT_MAX; slot++)
+		if (tally_lh_unanswered(&h->lh, slot, NULL, state))
+			break_fence_slot(h, slot);
+	hlist_for_each_entry(hn, &h->nodes, list)
+		if (tally_lh_unanswered(&h->lh, 0, &hn->n, state))
+			break_fence_slot(h, hn->n.slot);
 }
 
 /*
@@ -91,7 +91,7 @@ static void break_work(struct work_struct *work)
 	struct tally_lock_break *b = container_of(work, struct tally_lock_break,
 						  work.work);
 	struct tally_lock_home *h = b->home;
-	struct tally_object *object = h->object;
+	struct tally_object *object = &h->object;
 	bool over, dead;
 
 	mutex_lock(&h->lock);
@@ -129,7 +129,7 @@ static void break_work(struct work_struct *work)
 int tally_lock_break_start(struct tally_object *object)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lock_break *b;
 	int err = 0;
 
@@ -152,7 +152,7 @@ int tally_lock_break_start(struct tally_object *object)
 		h->breaking = b;
 		queue_delayed_work(object->arena->node->wq, &b->work,
 				   break_limit(h));
-		tally_home_step(h, &ev);
+		tally_lock_home_step(h, &ev);
 	}
 	mutex_unlock(&h->lock);
 	if (err)

@@ -2,7 +2,7 @@
 #include "lock/nl.h"
 
 #include "lock/break.h"
-#include "lock/lock.h"
+#include "lock/home.h"
 #include "lock/show.h"
 #include "netlink/msg.h"
 
@@ -30,12 +30,12 @@ static void take_settings(struct genl_info *info, struct tally_lock_set *set)
  */
 int tally_lock_nl_take(struct tally_object *object, struct genl_info *info)
 {
-	struct tally_object_config *c = &object->config;
+	struct tally_lock_home *home = tally_lock_home(object);
 
 	if (info->attrs[TALLY_A_OBJECT_CLASS])
-		c->lock_class = nla_get_u32(info->attrs[TALLY_A_OBJECT_CLASS]);
-	c->set.ms = BUDGET_MS_DEFAULT;
-	take_settings(info, &c->set);
+		home->class = nla_get_u32(info->attrs[TALLY_A_OBJECT_CLASS]);
+	home->set.ms = BUDGET_MS_DEFAULT;
+	take_settings(info, &home->set);
 	return 0;
 }
 
@@ -51,7 +51,7 @@ int tally_lock_nl_set(struct tally_object *object, struct genl_info *info)
 	struct tally_lock_set set;
 
 	mutex_lock(&object->arena->lock);
-	set = object->config.set;
+	set = tally_lock_home(object)->set;
 	mutex_unlock(&object->arena->lock);
 	take_settings(info, &set);
 	return tally_lock_home_set(object, &set);
@@ -102,7 +102,7 @@ int tally_lock_nl_fill(struct sk_buff *skb, void *hdr,
 
 	tally_lock_info(object, &info);
 	if (nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
-			object->config.lock_class) ||
+			tally_lock_home(object)->class) ||
 	    nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ||
 	    nla_put_u64_64bit(skb, TALLY_A_OBJECT_TOKEN, info.token,
 			      TALLY_A_OBJECT_PAD) ||

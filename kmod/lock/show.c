@@ -7,7 +7,10 @@
 #include <linux/slab.h>
 #include "home/export.h"
 #include "lock/home.h"
+#include "lock/type.h"
 #include "lock/show.h"
+#include "lock/user.h"
+#include "session/node.h"
 #include "session/peer.h"
 
 /*
@@ -89,7 +92,7 @@ static void home_answer(struct tally_lock_home *h, struct tally_session *s,
 
 static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
 {
-	struct tally_node *node = h->object->arena->node;
+	struct tally_node *node = h->object.arena->node;
 	struct tally_session *s;
 
 	if (slot == TALLY_SLOT_HOME) {
@@ -136,7 +139,7 @@ static void home_remote_user(struct tally_lock_home *h,
 	struct tally_session *s;
 	u64 now = ktime_get_boottime_ns(), until;
 
-	s = tally_session_at(h->object->arena->node, info->holder_slot);
+	s = tally_session_at(h->object.arena->node, info->holder_slot);
 	if (!s)
 		return;
 	until = READ_ONCE(s->reclaim_at);
@@ -149,14 +152,9 @@ static void home_remote_user(struct tally_lock_home *h,
 static void home_own_user(struct tally_lock_home *h,
 			  struct tally_lock_info *info)
 {
+	struct tally_handle *handle = tally_lock_home_user(h);
 	struct tally_lock_user user;
-	struct tally_handle *handle;
 
-	spin_lock(&h->local_lock);
-	handle = h->local;
-	if (handle && !kref_get_unless_zero(&handle->ref))
-		handle = NULL;
-	spin_unlock(&h->local_lock);
 	if (!handle)
 		return;
 	tally_lock_client_user(handle, &user);
@@ -188,14 +186,14 @@ static const char *home_state(const struct tally_lh *lh, u16 holder)
 void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 {
 	u64 *word = tally_arena_word(object->arena, object->word);
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lh_node *n;
 	u64 state;
 	int k;
 
 	memset(info, 0, sizeof(*info));
 	mutex_lock(&object->arena->lock);
-	info->set = object->config.set;
+	info->set = tally_lock_home(object)->set;
 	mutex_unlock(&object->arena->lock);
 	mutex_lock(&h->lock);
 	state = h->lh.cpu ? 0 : READ_ONCE(word[0]);
@@ -239,7 +237,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 int tally_lock_waiter(struct tally_object *object, u32 i,
 		      char name[TALLY_NAME_SIZE])
 {
-	struct tally_lock_home *h = object->lock;
+	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lh_node *n = NULL;
 	int k;
 
@@ -322,7 +320,7 @@ static int who_ask(struct tally_session *s, struct tally_object *object,
 	if (err)
 		kfree(answer);
 	else
-		who_keep(object->lock, answer);
+		who_keep(tally_lock_home(object), answer);
 	return err;
 }
 
@@ -358,7 +356,7 @@ static void asking_arena(struct lock_asking *a, struct tally_arena *arena)
 
 	while ((object = tally_object_next(arena, after))) {
 		after = object->id;
-		if (object->config.type == TALLY_TYPE_LOCK &&
+		if (object->config.type == &tally_lock_type &&
 		    (!a->lock[0] || !strcmp(a->lock, object->config.name)))
 			asking_ask(a, object);
 		tally_object_put(object);
@@ -431,48 +429,19 @@ static void who_fill(struct tally_rep_who *rep, struct tally_session *s,
 	strscpy_pad(rep->comm, user->comm, sizeof(rep->comm));
 }
 
-/* Only the home of a lock is told about it: @s leads to the handle. */
-static int who_answer(struct tally_session *s,
-		      const struct tally_wire_object *body,
-		      struct tally_rep_who *rep)
+/**
+ * tally_lock_who - a home asks for the user that holds its lock
+ * @handle: the lock
+ * @req: WHO
+ *
+ * Context: Rx.
+ */
+void tally_lock_who(struct tally_handle *handle, struct tally_sreq *req)
 {
 	struct tally_lock_user user;
-	struct tally_handle *handle;
-	int err = -EPROTOTYPE;
-
-	handle = tally_views_by_id(s, be32_to_cpu(body->arena),
-				   be32_to_cpu(body->object),
-				   be32_to_cpu(body->generation));
-	if (!handle)
-		return -ENOENT;
-	if (READ_ONCE(handle->made) && handle->type == TALLY_TYPE_LOCK) {
-		tally_lock_client_user(handle, &user);
-		who_fill(rep, s, &user);
-		err = 0;
-	}
-	tally_handle_put(handle);
-	return err;
-}
-
-/**
- * tally_lock_who_request - a home asks for the user that holds its lock
- * @s: session with it
- * @req: the request
- *
- * Context: process; does not wait.
- * Return: true when it was a WHO request and is answered.
- */
-bool tally_lock_who_request(struct tally_session *s, struct tally_sreq *req)
-{
 	struct tally_rep_who rep;
-	int err;
 
-	if (req->type != TALLY_MSG_WHO)
-		return false;
-	if (tally_attach_names_object((void *)req->body, req->len))
-		err = who_answer(s, (void *)req->body, &rep);
-	else
-		err = tally_attach_malformed(s, "malformed WHO");
-	tally_sreq_reply(req, err, &rep, err ? 0 : sizeof(rep));
-	return true;
+	tally_lock_client_user(handle, &user);
+	who_fill(&rep, req->session, &user);
+	tally_sreq_reply(req, 0, &rep, sizeof(rep));
 }

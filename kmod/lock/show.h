@@ -3,7 +3,7 @@
 #ifndef TALLY_LOCK_SHOW_H
 #define TALLY_LOCK_SHOW_H
 
-#include "home/arena.h"
+#include "home/object.h"
 #include "lock/msg.h"
 
 /**
@@ -54,7 +54,6 @@ int tally_lock_waiter(struct tally_object *object, u32 i,
  */
 int tally_lock_ask_start(struct tally_node *node, const char *arena,
 			 const char *lock);
-/* Such a question came. True: it was one, and is answered. */
-bool tally_lock_who_request(struct tally_session *s, struct tally_sreq *req);
+void tally_lock_who(struct tally_handle *handle, struct tally_sreq *req);
 
 #endif

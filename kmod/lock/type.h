@@ -4,6 +4,9 @@
 
 #include "object/type.h"
 
+int tally_lock_init(void);
+void tally_lock_exit(void);
+
 extern const struct tally_type_ops tally_lock_type;
 
 #endif

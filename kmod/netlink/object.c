@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/slab.h>
 #include "genl_compat.h"
-#include "home/arena.h"
+#include "home/admin.h"
 #include "netlink/msg.h"
 #include "object/type.h"
 
@@ -22,7 +21,6 @@ static int fill_object(struct sk_buff *skb, const struct genl_info *info,
 	struct tally_object *object = entry;
 	struct tally_arena *arena = object->arena;
 	struct tally_object_config c;
-	const struct tally_type_ops *type;
 	void *hdr;
 
 	hdr = tally_nl_begin(skb, info);
@@ -31,17 +29,16 @@ static int fill_object(struct sk_buff *skb, const struct genl_info *info,
 	mutex_lock(&arena->lock);
 	c = object->config;
 	mutex_unlock(&arena->lock);
-	type = tally_type(c.type);
 	if (nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
 	    nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
-	    nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||
 	    nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ||
 	    tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, c.uid,
 			       TALLY_A_OBJECT_GID, c.gid) ||
 	    nla_put_u32(skb, TALLY_A_OBJECT_PERM, c.perm) ||
 	    nla_put_u32(skb, TALLY_A_OBJECT_USERS,
-			tally_object_users(object)) ||
-	    (type->nl_fill && type->nl_fill(skb, hdr, object))) {
+			READ_ONCE(object->users)) ||
+	    (c.type->nl_fill && c.type->nl_fill(skb, hdr, object))) {
 		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}
@@ -78,20 +75,18 @@ static const struct tally_type_ops *type_of(struct genl_info *info)
 	return type;
 }
 
-static int take_config(struct genl_info *info, struct tally_object *object,
-		       const struct tally_type_ops *type)
+static int take_config(struct genl_info *info, struct tally_object_config *c)
 {
-	struct tally_object_config *c = &object->config;
 	const struct nlattr *perm = info->attrs[TALLY_A_OBJECT_PERM];
 	int err;
 
-	c->type = type->id;
+	c->type = type_of(info);
+	if (!c->type)
+		return -EINVAL;
 	c->perm = perm ? nla_get_u32(perm) : OBJECT_PERM_DEFAULT;
 	c->uid = GLOBAL_ROOT_UID;
 	c->gid = GLOBAL_ROOT_GID;
-	err = check_attrs(info, type);
-	if (!err && type->nl_take)
-		err = type->nl_take(object, info);
+	err = check_attrs(info, c->type);
 	if (!err)
 		err = tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name);
 	if (!err)
@@ -132,21 +127,27 @@ static struct tally_arena *arena_of(struct genl_info *info)
 static int add_object(struct genl_info *info, struct tally_arena *arena,
 		      const struct tally_object_config *config)
 {
+	const struct tally_type_ops *type = config->type;
 	struct tally_object *object;
 	const char *reason = NULL;
 	int err;
 
-	err = tally_object_add(arena, config, &reason);
-	if (err)
-		return tally_nl_fail(info->extack, add_blame(info, err), reason,
-				     err);
-	object = tally_object_find(arena, config->name);
-	if (object) {
-		/* It stands, whether this answer can be made or not. */
-		tally_nl_reply(info, fill_object, object);
-		tally_object_put(object);
+	object = tally_object_new(arena, config, &reason);
+	if (IS_ERR(object))
+		return tally_nl_fail(info->extack, NULL, reason,
+				     PTR_ERR(object));
+	err = type->nl_take ? type->nl_take(object, info) : 0;
+	if (!err) {
+		err = tally_object_add(object, &reason);
+		if (err)
+			tally_nl_fail(info->extack, add_blame(info, err),
+				      reason, err);
 	}
-	return 0;
+	/* It stands, whether this answer can be made or not. */
+	if (!err)
+		tally_nl_reply(info, fill_object, object);
+	tally_object_put(object);
+	return err;
 }
 
 /**
@@ -158,28 +159,18 @@ static int add_object(struct genl_info *info, struct tally_arena *arena,
  */
 int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct tally_type_ops *type = type_of(info);
-	struct tally_object *wanted;
+	struct tally_object_config config = {};
 	struct tally_arena *arena;
 	int err;
 
-	if (!type)
-		return -EINVAL;
-	wanted = kzalloc(type->object_size, GFP_KERNEL);
-	if (!wanted)
-		return -ENOMEM;
-	err = take_config(info, wanted, type);
+	err = take_config(info, &config);
 	if (err)
-		goto free;
+		return err;
 	arena = arena_of(info);
-	if (IS_ERR(arena)) {
-		err = PTR_ERR(arena);
-		goto free;
-	}
-	err = add_object(info, arena, &wanted->config);
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	err = add_object(info, arena, &config);
 	tally_arena_put(arena);
-free:
-	kfree(wanted);
 	return err;
 }
 
@@ -204,7 +195,7 @@ static struct tally_object *object_of(struct genl_info *info)
 		return ERR_PTR(tally_nl_fail(info->extack, attr,
 					     "there is no object of that name",
 					     -ENOENT));
-	if (!type || nla_get_u32(type) == object->config.type)
+	if (!type || nla_get_u32(type) == object->config.type->id)
 		return object;
 	tally_object_put(object);
 	return ERR_PTR(tally_nl_fail(info->extack, attr,
@@ -245,7 +236,7 @@ int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	type = tally_type(object->config.type);
+	type = object->config.type;
 	err = check_attrs(info, type);
 	if (!err)
 		err = change(info, object, type->nl_set);
@@ -267,7 +258,7 @@ int tally_nl_object_break_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = change(info, object, tally_type(object->config.type)->nl_break);
+	err = change(info, object, object->config.type->nl_break);
 	tally_object_put(object);
 	return err;
 }
@@ -409,7 +400,7 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 	int err = 0;
 
 	while (!err && (object = next_object(cursor, attrs))) {
-		if (!type || nla_get_u32(type) == object->config.type)
+		if (!type || nla_get_u32(type) == object->config.type->id)
 			err = tally_nl_dump(skb, cb, fill_object, object);
 		if (!err)
 			cursor->id = object->id;

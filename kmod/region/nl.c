@@ -14,11 +14,12 @@
 int tally_region_nl_take(struct tally_object *object, struct genl_info *info)
 {
 	const struct nlattr *size = info->attrs[TALLY_A_OBJECT_SIZE];
+	struct tally_region_home *region = tally_region_home(object);
 
 	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_SIZE))
 		return -EINVAL;
-	object->config.size = nla_get_u64(size);
-	if (object->config.size <= TALLY_REGION_MAX)
+	region->size = nla_get_u64(size);
+	if (region->size <= TALLY_REGION_MAX)
 		return 0;
 	return tally_nl_fail(info->extack, size, "a region has at most 1 TiB",
 			     -EINVAL);
@@ -35,6 +36,7 @@ int tally_region_nl_take(struct tally_object *object, struct genl_info *info)
 int tally_region_nl_fill(struct sk_buff *skb, void *hdr,
 			 struct tally_object *object)
 {
-	return nla_put_u64_64bit(skb, TALLY_A_OBJECT_SIZE, object->config.size,
+	return nla_put_u64_64bit(skb, TALLY_A_OBJECT_SIZE,
+				 tally_region_home(object)->size,
 				 TALLY_A_OBJECT_PAD);
 }

@@ -8,6 +8,7 @@
  * way at once (race B22).
  */
 #include <linux/random.h>
+#include "transport/cm.h"
 #include "session/hello.h"
 #include "session/lease.h"
 #include "session/link.h"

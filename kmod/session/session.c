@@ -371,7 +371,7 @@ session_alloc(const struct tally_session_params *params)
 	tally_lease_init(s);
 	s->node = tally_node_get(params->node);
 	s->peer = tally_peer_get(params->peer);
-	strscpy(s->name, s->name, sizeof(s->name));
+	strscpy(s->name, s->peer->name, sizeof(s->name));
 	s->addr = s->peer->addr;
 	s->id = params->id;
 	s->peer_incarnation = params->incarnation;

@@ -76,7 +76,6 @@ enum tally_session_state {
  * @watch: device removal
  * @client: our requests at the peer, session/rpc.c
  * @server: the peer's requests at us, session/rpc.c
- * @mr_pages: pages registered for the peer, against the node's budget
  * @wait: woken when @conns or @over changes
  * @upcall: serialises the ops created, live, down and over
  * @announced: live() was called and down() was not; under @upcall
@@ -86,7 +85,7 @@ enum tally_session_state {
  * @ending: state is OVER, over() is still to come
  * @over: over() was called
  * @told: lost() was called; under @upcall
- * @upper: private to the object layer (home/export.c), set in created()
+ * @home: what the peer was given here, opaque; set in created()
  * @resyncing: private to the object layer (lock/user.c): between a break and the
  *	end of the peer's snapshot
  * @later: private to the object layer (lock/user.c): ends locks after the lease;
@@ -126,7 +125,6 @@ struct tally_session {
 	struct tally_dev_user watch;
 	struct tally_rpc_client *client;
 	struct tally_rpc_server *server;
-	atomic_t mr_pages;
 	wait_queue_head_t wait;
 	struct mutex upcall;	/* ops of the object layer */
 	bool announced;
@@ -136,7 +134,7 @@ struct tally_session {
 	bool ending;
 	bool over;
 	bool told;
-	void *upper;
+	void *home;
 	bool resyncing;
 	struct delayed_work later;
 };
