@@ -10,6 +10,7 @@
 #include "lock/type.h"
 #include "netlink/family.h"
 #include "region/type.h"
+#include "client/views.h"
 #include "region/xfer.h"
 #include "session/node.h"
 #include "session/rpc.h"

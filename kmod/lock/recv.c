@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lock messages that come. */
+#include "client/views.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/recover.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "lock/type.h"
 
-#include "fs/file.h"
 #include "home/export.h"
 #include "lock/api_async.h"
 #include "lock/client.h"
+#include "lock/file.h"
 #include "lock/home.h"
 #include "lock/nl.h"
 #include "lock/recover.h"
@@ -37,6 +37,23 @@ static const struct tally_type_message lock_messages[] = {
 	{}
 };
 
+static bool lock_valid(const struct tally_rep_open *rep)
+{
+	return !rep->size && !rep->mrs && !rep->mr_bytes &&
+	       rep->lock_class <= TALLY_CLASS_REGION && rep->lock_cache <= 1;
+}
+
+static int lock_attach(struct tally_handle *handle,
+		       const struct tally_rep_open *rep)
+{
+	handle->set = (struct tally_lock_set) {
+		.cache = rep->lock_cache,
+		.grants = be16_to_cpu(rep->lock_grants),
+		.ms = be16_to_cpu(rep->lock_ms),
+	};
+	return handle->made ? 0 : tally_lock_client_create(handle);
+}
+
 const struct tally_type_ops tally_lock_type = {
 	.id		= TALLY_TYPE_LOCK,
 	.name		= "lock",
@@ -59,6 +76,10 @@ const struct tally_type_ops tally_lock_type = {
 	.news		= tally_lock_news,
 	.notice		= tally_lock_notice,
 	.question	= tally_lock_who,
+	.valid		= lock_valid,
+	.attach		= lock_attach,
+	.error		= tally_lock_client_error,
+	.release	= tally_lock_client_destroy,
 	.fops		= &tally_lock_ops,
 	.fs_take	= lock_fs_take,
 	.nl_attrs	= TALLY_LOCK_NL_ATTRS,
