@@ -13,20 +13,15 @@ static struct tally_view *views_get(struct tally_node *node, const char *home,
 {
 	struct tally_views *views = node->views;
 	struct tally_view *view;
-	bool made = false;
 
 	mutex_lock(&views->lock);
 	if (views->stopped)
 		view = ERR_PTR(-ESHUTDOWN);
 	else
 		view = tally_view_named(views, home, name, arena);
-	if (!view) {
+	if (!view)
 		view = tally_view_create(node, home, name, arena);
-		made = !IS_ERR(view);
-	}
 	mutex_unlock(&views->lock);
-	if (made && arena && !tally_arena_watch(arena, &view->watch))
-		tally_view_fail(view, -EIDRM);
 	return view;
 }
 
