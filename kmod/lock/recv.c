@@ -86,7 +86,7 @@ static int lock_handover(struct tally_session *from, const void *body, u32 len)
 	tally_session_put(home);
 	if (!handle)
 		return 0;
-	if (handle->type == TALLY_TYPE_LOCK)
+	if (handle->ops->id == TALLY_TYPE_LOCK)
 		tally_lock_client_message(handle, &msg, NULL);
 	tally_handle_put(handle);
 	return 0;
