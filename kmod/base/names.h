@@ -30,4 +30,9 @@ void tally_names_del(struct tally_names *names, struct tally_name *entry);
 struct tally_name *tally_names_find(struct tally_names *names,
 				    const char *name);
 
+static inline u32 tally_names_count(struct tally_names *names)
+{
+	return atomic_read(&names->table.nelems);
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include "counter/client.h"
 #include "counter/file.h"
 #include "counter/home.h"
+#include "counter/nl.h"
 #include "home/export.h"
 
 static int counter_fs_take(struct tally_object *object,
@@ -31,4 +32,7 @@ const struct tally_type_ops tally_counter_type = {
 	.release	= tally_counter_release,
 	.fops		= &tally_counter_ops,
 	.fs_take	= counter_fs_take,
+	.nl_attrs	= TALLY_COUNTER_NL_ATTRS,
+	.nl_take	= tally_counter_nl_take,
+	.nl_fill	= tally_counter_nl_fill,
 };

@@ -6,6 +6,7 @@
 #include "lock/client.h"
 #include "lock/file.h"
 #include "lock/home.h"
+#include "lock/nl.h"
 #include "lock/recover.h"
 #include "lock/recv.h"
 #include "lock/show.h"
@@ -67,6 +68,12 @@ const struct tally_type_ops tally_lock_type = {
 	.release	= tally_lock_client_destroy,
 	.fops		= &tally_lock_ops,
 	.fs_take	= lock_fs_take,
+	.nl_attrs	= TALLY_LOCK_NL_ATTRS,
+	.nl_take	= tally_lock_nl_take,
+	.nl_fill	= tally_lock_nl_fill,
+	.nl_set		= tally_lock_nl_set,
+	.nl_break	= tally_lock_nl_break,
+	.nl_ask		= tally_lock_ask_start,
 };
 
 /**

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
+#include "home/admin.h"
+#include "home/export.h"
 #include "netlink/family.h"
 #include "netlink/msg.h"
 
@@ -19,8 +21,6 @@ struct arena_facts {
 
 static void look_at(struct tally_arena *arena, struct arena_facts *facts)
 {
-	struct list_head *pos;
-
 	memset(facts, 0, sizeof(*facts));
 	mutex_lock(&arena->lock);
 	facts->config = arena->config;
@@ -29,8 +29,7 @@ static void look_at(struct tally_arena *arena, struct arena_facts *facts)
 	facts->words = arena->config.words ?: TALLY_WORDS_DEFAULT;
 	facts->used = TALLY_ENTRY_SIZE *
 		bitmap_weight(arena->bitmap, facts->words / TALLY_ENTRY_SIZE);
-	list_for_each(pos, &arena->names)
-		facts->objects++;
+	facts->objects = tally_names_count(&arena->names);
 	if (arena->dev)
 		strscpy(facts->dev, dev_name(&arena->dev->ibdev->dev),
 			sizeof(facts->dev));

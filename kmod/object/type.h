@@ -13,7 +13,7 @@ struct genl_info;
 struct sk_buff;
 struct tally_handle;
 struct tally_ioc_create;
-struct tally_nl_to;
+struct tally_node;
 struct tally_object;
 struct tally_open;
 struct tally_rep_open;
@@ -109,12 +109,17 @@ struct tally_type_message {
  * @fops: what its file can do
  * @fs_take: take what TALLY_IOC_CREATE says into an object that is not visible
  *	yet, refuse what the type has not. Return: 0 or -EINVAL.
+ * @nl_attrs: mask of the attributes that @nl_take and @nl_set may find
  * @nl_take: the same from the attributes of object-add, with a sentence in the
  *	extack. Return: 0 or a negative errno.
  * @nl_set: change a living object to the attributes of object-set. Return: as
  *	@nl_take.
- * @nl_fill: put the type's attributes of an object into a message. Return: 0
- *	or -EMSGSIZE.
+ * @nl_fill: put the type's attributes of an object into a message that begins
+ *	with @hdr, see tally_nl_put_list(). Return: 0 or -EMSGSIZE.
+ * @nl_break: begin to take an object away from the nodes that have it. Return:
+ *	as @nl_take.
+ * @nl_ask: begin to ask those nodes which processes have their objects, of all
+ *	arenas and names where these are empty. Return: 0 or a negative errno.
  */
 struct tally_type_ops {
 	u8 id;
@@ -162,10 +167,14 @@ struct tally_type_ops {
 	const struct file_operations *fops;
 	int (*fs_take)(struct tally_object *object,
 		       const struct tally_ioc_create *arg);
+	u64 nl_attrs;
 	int (*nl_take)(struct tally_object *object, struct genl_info *info);
 	int (*nl_set)(struct tally_object *object, struct genl_info *info);
-	int (*nl_fill)(struct sk_buff *skb, const struct tally_nl_to *to,
+	int (*nl_fill)(struct sk_buff *skb, void *hdr,
 		       struct tally_object *object);
+	int (*nl_break)(struct tally_object *object, struct genl_info *info);
+	int (*nl_ask)(struct tally_node *node, const char *arena,
+		      const char *name);
 };
 
 #define TALLY_TYPES_MAX	16	/* ids are below this */

@@ -4,6 +4,7 @@
 #include "region/client.h"
 #include "region/file.h"
 #include "region/home.h"
+#include "region/nl.h"
 
 static int region_fs_take(struct tally_object *object,
 			  const struct tally_ioc_create *arg)
@@ -41,4 +42,7 @@ const struct tally_type_ops tally_region_type = {
 	.release	= tally_region_release,
 	.fops		= &tally_region_ops,
 	.fs_take	= region_fs_take,
+	.nl_attrs	= TALLY_REGION_NL_ATTRS,
+	.nl_take	= tally_region_nl_take,
+	.nl_fill	= tally_region_nl_fill,
 };
