@@ -4,6 +4,7 @@
  * snapshots, leases, ends.
  */
 #include <linux/slab.h>
+#include "client/views.h"
 #include "home/export.h"
 #include "lock/client.h"
 #include "lock/home.h"
