@@ -12,6 +12,7 @@
 #include "region/type.h"
 #include "region/xfer.h"
 #include "session/node.h"
+#include "session/nodes.h"
 #include "session/rpc.h"
 #include "transport/dev.h"
 #include "transport/conn.h"

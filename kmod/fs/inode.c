@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fs/inode.h"
+#include "home/admin.h"
 
 #include <linux/jhash.h>
 #include "home/admin.h"

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "base/trace.h"
+#include "client/handle.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/wire.h"

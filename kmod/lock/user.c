@@ -2,6 +2,7 @@
 /* Locks for their users on this node. */
 #include <linux/sched/signal.h>
 #include "lock/user.h"
+#include "client/handle.h"
 #include "session/lease.h"
 #include "session/session.h"
 
