@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
 #include "client/homes.h"
-#include "client/view.h"
+#include "client/views.h"
 #include "counter/type.h"
 #include "fs/super.h"
 #include "home/admin.h"
@@ -10,9 +10,9 @@
 #include "lock/type.h"
 #include "netlink/family.h"
 #include "region/type.h"
-#include "client/views.h"
 #include "region/xfer.h"
 #include "session/node.h"
+#include "session/nodes.h"
 #include "session/rpc.h"
 #include "transport/dev.h"
 #include "transport/conn.h"
@@ -116,7 +116,7 @@ static void main_question(const struct tally_type_ops *type,
 		tally_sreq_reply(req, -ENOENT, NULL, 0);
 		return;
 	}
-	if (READ_ONCE(handle->made) && handle->type == type->id)
+	if (READ_ONCE(handle->made) && handle->ops == type)
 		type->question(handle, req);
 	else
 		tally_sreq_reply(req, -EPROTOTYPE, NULL, 0);
@@ -153,7 +153,7 @@ static int main_notice(const struct tally_type_ops *type,
 
 	if (!handle)
 		return 0;
-	if (handle->type == type->id && type->notice)
+	if (handle->ops == type && type->notice)
 		err = type->notice(handle, number, body, len);
 	tally_handle_put(handle);
 	return err;

@@ -5,6 +5,7 @@
 #include "base/name.h"
 #include "client/find.h"
 #include "client/handle.h"
+#include "session/nodes.h"
 
 /* Find "ARENA/OBJECT" or "ARENA@NODE/OBJECT". */
 static struct tally_handle *api_find_path(struct tally_node *node,

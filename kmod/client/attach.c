@@ -4,6 +4,8 @@
 #include <linux/user_namespace.h>
 #include "base/trace.h"
 #include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 
 #define VIEW_PAUSE	msecs_to_jiffies(20)	/* before asking again */
 

@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "client/attach.h"
 #include "client/owed.h"
+#include "session/session.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
 
@@ -33,7 +34,6 @@ static int handle_make(struct tally_handle *handle,
 	handle->word = be32_to_cpu(rep->word);
 	handle->size = be64_to_cpu(rep->size);
 	handle->ops = tally_type(rep->type);
-	handle->type = rep->type;
 	handle->hash = jhash_3words(handle->view->remote_id, handle->id,
 				    handle->word, 0);
 	if (handle->ops->attach)
@@ -94,28 +94,16 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s)
 	return err;
 }
 
-static void reply_of_object(struct tally_object *object,
-			    struct tally_rep_open *rep)
+static void handle_gone(struct tally_watch *watch)
 {
-	const struct tally_object_config *config = &object->config;
+	struct tally_handle *handle = container_of(watch, struct tally_handle,
+						   watch);
 
-	mutex_lock(&object->arena->lock);
-	*rep = (struct tally_rep_open) {
-		.object = cpu_to_be32(object->id),
-		.generation = cpu_to_be32(object->generation),
-		.size = cpu_to_be64(config->size),
-		.uid = cpu_to_be32(from_kuid(&init_user_ns, config->uid)),
-		.gid = cpu_to_be32(from_kgid(&init_user_ns, config->gid)),
-		.perm = cpu_to_be32(config->perm),
-		.type = config->type,
-		.lock_class = config->lock_class,
-		.lock_cache = config->set.cache,
-		.lock_grants = cpu_to_be16(config->set.grants),
-		.lock_ms = cpu_to_be16(config->set.ms),
-	};
-	if (object->word != TALLY_NO_WORD)
-		rep->word = cpu_to_be32(object->word);
-	mutex_unlock(&object->arena->lock);
+	/* Its release waits for us. */
+	if (!kref_get_unless_zero(&handle->ref))
+		return;
+	tally_handle_fail(handle, -EIDRM);
+	tally_handle_put(handle);
 }
 
 /* What a try before this one left behind gives way, unless it was used. */
@@ -124,12 +112,17 @@ static void handle_take_object(struct tally_handle *handle,
 {
 	struct tally_object *old = handle->object;
 
-	if (handle->made)
-		old = object;
-	else
-		WRITE_ONCE(handle->object, object);
-	if (old)
+	if (handle->made || old == object) {
+		tally_object_put(object);
+		return;
+	}
+	if (old) {
+		tally_arena_unwatch(handle->view->arena, &handle->watch);
 		tally_object_put(old);
+	}
+	handle->object = object;
+	handle->watch.gone = handle_gone;
+	tally_object_watch(object, &handle->watch);
 }
 
 static int handle_open_local(struct tally_handle *handle,
@@ -146,7 +139,9 @@ static int handle_open_local(struct tally_handle *handle,
 	object = tally_object_find(view->arena, handle->name);
 	if (!object)
 		return -ENOENT;
-	reply_of_object(object, &rep);
+	mutex_lock(&view->arena->lock);
+	tally_object_fill(object, NULL, &rep);
+	mutex_unlock(&view->arena->lock);
 	handle_take_object(handle, object);
 	err = handle_become(handle, &rep);
 	if (err)
@@ -360,7 +355,7 @@ void tally_handle_doubt(struct tally_handle *handle)
 
 	spin_lock_irqsave(&view->spin, flags);
 	if (view->session)
-		link = READ_ONCE(view->session->generation);
+		link = READ_ONCE(view->session->link_nr);
 	spin_unlock_irqrestore(&view->spin, flags);
 	spin_lock_irqsave(&handle->spin, flags);
 	handle->doubt = link;
@@ -439,7 +434,7 @@ static bool handle_without_doubt(struct tally_handle *handle,
 	mutex_lock(&view->lock);
 	do {
 		doubt = view->session == s &&
-			handle->doubt == READ_ONCE(s->generation);
+			handle->doubt == READ_ONCE(s->link_nr);
 		if (doubt)
 			err = tally_view_wait(view, &until);
 	} while (doubt && !err);
@@ -470,6 +465,8 @@ static void handle_release_work(struct work_struct *work)
 	struct tally_session *s;
 	bool closed = false;
 
+	if (handle->object)
+		tally_arena_unwatch(view->arena, &handle->watch);
 	if (handle->made && handle->ops->release)
 		handle->ops->release(handle);
 	WARN_ON_ONCE(handle->inside);

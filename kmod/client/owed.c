@@ -39,7 +39,7 @@ void tally_owed_flush(struct tally_session *s)
 	mutex_lock(&views->owed_lock);
 	list_for_each_entry_safe(owed, next, &views->owed, list) {
 		if (owed->session != s ||
-		    owed->doubt == READ_ONCE(s->generation))
+		    owed->doubt == READ_ONCE(s->link_nr))
 			continue;
 		if (tally_session_send(s, TALLY_MSG_FORGOTTEN, &owed->body,
 				       sizeof(owed->body), NULL, 0))

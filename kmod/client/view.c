@@ -109,6 +109,8 @@ static void view_release(struct kref *ref)
 	struct tally_view *view = container_of(ref, struct tally_view, ref);
 	struct tally_views *views = view->node->views;
 
+	if (view->arena)
+		tally_arena_unwatch(view->arena, &view->watch);
 	mutex_lock(&views->lock);
 	list_del(&view->list);
 	rhltable_remove(&views->by_name, &view->by_name, view_names);
@@ -552,6 +554,12 @@ void tally_view_fail(struct tally_view *view, int err)
 		tally_handle_fail(handle, err);
 }
 
+/* Its release waits for us, so that no reference is needed. */
+static void view_gone(struct tally_watch *watch)
+{
+	tally_view_fail(container_of(watch, struct tally_view, watch), -EIDRM);
+}
+
 /**
  * tally_view_create - a view that is attached to nothing yet
  * @node: of which; its views are locked
@@ -589,7 +597,11 @@ struct tally_view *tally_view_create(struct tally_node *node, const char *home,
 		goto err_names;
 	list_add_tail(&view->list, &views->list);
 	view->node = tally_node_get(node);
-	view->arena = arena ? tally_arena_get(arena) : NULL;
+	if (arena) {
+		view->arena = tally_arena_get(arena);
+		view->watch.gone = view_gone;
+		tally_arena_watch(arena, &view->watch);
+	}
 	return view;
 
 err_names:

@@ -17,10 +17,8 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include "base/deadline.h"
-#include "home/arena.h"
-#include "object/type.h"
+#include "home/object.h"
 
-struct tally_lock_client;
 struct tally_owed;
 
 /* How this node reaches the words of a view. */
@@ -65,6 +63,7 @@ struct tally_known {
  * @name: name of the arena
  * @home: name of the home
  * @arena: the arena if it is ours, referenced, else NULL
+ * @watch: on @arena
  * @session: session with its home, referenced, NULL if it is ours or OVER
  * @remote_id: id of the arena at its home, once it was attached
  * @rkey: key of the word table (REACH_LANE)
@@ -101,6 +100,7 @@ struct tally_view {
 		char home[TALLY_NAME_SIZE];
 	);
 	struct tally_arena *arena;
+	struct tally_watch watch;
 	struct tally_session *session;
 	u32 remote_id;
 	u32 rkey;
@@ -136,13 +136,11 @@ struct tally_view {
  * @name: its name
  * @ops: its type, once it is @made
  * @part: what its type keeps here, from ops->attach() to ops->release()
- * @lock: the same, of a lock
- * @type: ops->id
- * @set: settings of a lock, from the home
  * @id: id at the home
  * @generation: of that id
  * @word: offset of its entry in the word table
  * @object: the object if it is ours, referenced, else NULL
+ * @watch: on @object
  * @size: bytes of its file
  * @uid: owner
  * @gid: group
@@ -168,16 +166,12 @@ struct tally_handle {
 	struct tally_view *view;
 	char name[TALLY_NAME_SIZE];
 	const struct tally_type_ops *ops;
-	union {
-		void *part;
-		struct tally_lock_client *lock;
-	};
-	u8 type;
-	struct tally_lock_set set;
+	void *part;
 	u32 id;
 	u32 generation;
 	u32 word;
 	struct tally_object *object;
+	struct tally_watch watch;
 	u64 size;
 	kuid_t uid;
 	kgid_t gid;

@@ -4,8 +4,7 @@
 #include <linux/slab.h>
 #include "client/handle.h"
 #include "client/owed.h"
-#include "home/arena.h"
-#include "session/peer.h"
+#include "session/session.h"
 
 /**
  * tally_views_start - make the views of a node that starts
@@ -204,7 +203,7 @@ void tally_views_session_live(struct tally_session *s, bool resumed)
 			tally_view_changed(view);
 		stale = !resumed && view->remote_id &&
 			view->known.key.home != s->peer_incarnation &&
-			!strcmp(view->home, s->peer->name);
+			!strcmp(view->home, s->name);
 		mutex_unlock(&view->lock);
 		if (stale)
 			tally_view_fail(view, -ESTALE);
@@ -252,42 +251,5 @@ void tally_views_session_over(struct tally_session *s)
 		while ((handle = tally_handle_next(view, handle)))
 			tally_handle_fail(handle, -ENOTCONN);
 		tally_session_put(s);
-	}
-}
-
-/**
- * tally_views_arena_gone - an arena of ours was deleted
- * @arena: which
- *
- * Context: process, no locks held.
- */
-void tally_views_arena_gone(struct tally_arena *arena)
-{
-	struct tally_view *view = NULL;
-
-	while ((view = tally_view_next(arena->node, view)))
-		if (view->arena == arena)
-			tally_view_fail(view, -EIDRM);
-}
-
-/**
- * tally_views_object_gone - an object of ours was deleted
- * @object: which
- *
- * Its entry stays as long as a handle has it.
- *
- * Context: process, no locks held.
- */
-void tally_views_object_gone(struct tally_object *object)
-{
-	struct tally_handle *handle = NULL;
-	struct tally_view *view = NULL;
-
-	while ((view = tally_view_next(object->arena->node, view))) {
-		if (view->arena != object->arena)
-			continue;
-		while ((handle = tally_handle_next(view, handle)))
-			if (READ_ONCE(handle->object) == object)
-				tally_handle_fail(handle, -EIDRM);
 	}
 }

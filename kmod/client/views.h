@@ -12,8 +12,6 @@ void tally_views_free(struct tally_node *node);
 void tally_views_session_live(struct tally_session *s, bool resumed);
 void tally_views_session_over(struct tally_session *s);
 int tally_views_forget(struct tally_session *s, const void *body, u32 len);
-void tally_views_arena_gone(struct tally_arena *arena);
-void tally_views_object_gone(struct tally_object *object);
 
 void tally_views_each(struct tally_session *s, u8 type,
 		      void (*fn)(struct tally_handle *handle, void *ctx),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fs/inode.h"
+#include "home/admin.h"
 
 #include <linux/jhash.h>
+#include "home/admin.h"
 
 /**
  * struct inode_attr - what a home says of a directory or file

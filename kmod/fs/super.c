@@ -14,6 +14,7 @@
 #include "base/name.h"
 #include "fs/dir.h"
 #include "fs/super.h"
+#include "session/nodes.h"
 
 enum fs_param {
 	FS_PARAM_NODE,

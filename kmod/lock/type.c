@@ -12,12 +12,6 @@
 #include "lock/show.h"
 #include <uapi/linux/tally.h>
 
-static int lock_created(struct tally_session *s)
-{
-	tally_locks_session_created(s);
-	return 0;
-}
-
 static int lock_fs_take(struct tally_object *object,
 			const struct tally_ioc_create *arg)
 {
@@ -43,31 +37,23 @@ static bool lock_valid(const struct tally_rep_open *rep)
 	       rep->lock_class <= TALLY_CLASS_REGION && rep->lock_cache <= 1;
 }
 
-static int lock_attach(struct tally_handle *handle,
-		       const struct tally_rep_open *rep)
-{
-	handle->set = (struct tally_lock_set) {
-		.cache = rep->lock_cache,
-		.grants = be16_to_cpu(rep->lock_grants),
-		.ms = be16_to_cpu(rep->lock_ms),
-	};
-	return handle->made ? 0 : tally_lock_client_create(handle);
-}
-
 const struct tally_type_ops tally_lock_type = {
 	.id		= TALLY_TYPE_LOCK,
 	.name		= "lock",
 	.word		= true,
 	.object_size	= sizeof(struct tally_lock_home),
-	.open_size	= sizeof(struct tally_open),
+	.open_size	= sizeof(struct tally_lock_open),
 	.messages	= lock_messages,
 	.check		= tally_lock_home_check,
 	.create		= tally_lock_home_create,
 	.deleted	= tally_lock_home_delete,
 	.destroy	= tally_lock_home_destroy,
 	.fill		= tally_lock_home_fill,
+	.open		= tally_locks_open,
+	.close		= tally_lock_home_close,
+	.forget		= tally_lock_home_forget,
 	.message	= tally_lock_message,
-	.created	= lock_created,
+	.created	= tally_locks_session_created,
 	.live		= tally_locks_session_live,
 	.down		= tally_locks_session_down,
 	.lost		= tally_locks_session_lost,
@@ -77,7 +63,7 @@ const struct tally_type_ops tally_lock_type = {
 	.notice		= tally_lock_notice,
 	.question	= tally_lock_who,
 	.valid		= lock_valid,
-	.attach		= lock_attach,
+	.attach		= tally_lock_client_attach,
 	.error		= tally_lock_client_error,
 	.release	= tally_lock_client_destroy,
 	.fops		= &tally_lock_ops,
@@ -99,7 +85,7 @@ int tally_lock_init(void)
 {
 	int err;
 
-	err = tally_lock_homes_init();
+	err = tally_lock_homes_init(&tally_lock_local);
 	if (err)
 		return err;
 	err = tally_lock_clients_init();

@@ -48,7 +48,7 @@ bool tally_region_valid(const struct tally_rep_open *rep)
 	u64 size = be64_to_cpu(rep->size);
 
 	return size && size <= TALLY_REGION_MAX && unit >= PAGE_SIZE &&
-	       mrs <= TALLY_REGION_PAGES_MAX &&
+	       mrs <= TALLY_QUOTA_PAGES &&
 	       mrs == tally_chunk_mrs(size, unit) && !rep->lock_class &&
 	       !rep->lock_cache && !rep->lock_grants && !rep->lock_ms;
 }

@@ -15,6 +15,7 @@
 #include "base/trace.h"
 #include "region/chunk.h"
 #include "region/pages.h"
+#include "session/session.h"
 #include "transport/op.h"
 
 /* Of one chunk, where the memory lies together. */
