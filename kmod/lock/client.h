@@ -159,7 +159,6 @@ struct tally_lock_client {
 	struct tally_session *session;
 	spinlock_t lock;	/* all but @handle */
 	int error;
-	struct tally_lock_set set;
 	struct tally_lc lc;
 	struct list_head queue;
 	struct list_head holders;
