@@ -22,6 +22,9 @@ static const struct tally_type_ops *const main_types[] = {
 	&tally_counter_type,
 	&tally_lock_type,
 	&tally_region_type,
+#ifdef TALLY_TYPE_OF_TESTS
+	&TALLY_TYPE_OF_TESTS,
+#endif
 	NULL
 };
 
@@ -226,10 +229,12 @@ static int __init tally_init(void)
 {
 	int err;
 
-	tally_types_set(main_types);
-	err = tally_conn_init();
+	err = tally_types_init(main_types);
 	if (err)
 		return err;
+	err = tally_conn_init();
+	if (err)
+		goto err_types;
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
@@ -267,6 +272,8 @@ err_dev:
 	tally_dev_exit();
 err_conn:
 	tally_conn_exit();
+err_types:
+	tally_types_exit();
 	return err;
 }
 
@@ -280,6 +287,7 @@ static void __exit tally_exit(void)
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
+	tally_types_exit();
 }
 
 module_init(tally_init);
