@@ -361,7 +361,7 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
  * Return: its place in @lh->suc, or -1.
  */
 int tally_lh_announced(const struct tally_lh *lh,
-			 const struct tally_lh_node *node);
+		       const struct tally_lh_node *node);
 
 /**
  * tally_lh_node_idle() - does the table still point to a node

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include "home/export.h"
 #include "lock/home.h"
-#include "lock/type.h"
+#include "object/type.h"
 #include "lock/show.h"
 #include "lock/user.h"
 #include "session/node.h"
@@ -354,7 +354,7 @@ static void asking_arena(struct lock_asking *a, struct tally_arena *arena)
 
 	while ((object = tally_object_next(arena, after))) {
 		after = object->id;
-		if (object->config.type == &tally_lock_type &&
+		if (object->config.type == tally_type(TALLY_TYPE_LOCK) &&
 		    (!a->lock[0] || !strcmp(a->lock, object->config.name)))
 			asking_ask(a, object);
 		tally_object_put(object);
