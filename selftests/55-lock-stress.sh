@@ -8,14 +8,14 @@
 # killed, too.  Whoever is inside excludes who must be excluded, tokens grow,
 # nobody waits for ever, and the kernel finds nothing to complain about.
 #
-# STRESS_SECONDS: for so long (20).
+# STRESS_SECONDS: for so long (15; with SOAK=1 60).
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 . "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
 
-time=${STRESS_SECONDS:-20}
+time=${STRESS_SECONDS:-$(soak && echo 60 || echo 15)}
 stress=$LIB_DIR/stress.py
 lasting=(nic/l cpu/l nic/e)
 passing=(nic/m cpu/m)
