@@ -57,7 +57,7 @@
 #include "transport/dev.h"
 #include "lock/msg.h"
 #include "transport/mr.h"
-#include "session/node.h"
+#include "session/rpc.h"
 
 #define TALLY_ENTRY_SIZE	16	/* state and token of a lock, or one word */
 #define TALLY_WORDS_DEFAULT	65536	/* bytes of a word table */

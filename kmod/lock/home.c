@@ -156,7 +156,7 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 	trace_tally_lock_message(true, object->arena->id, object->id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
+	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
 	tally_session_put(s);
 }
 

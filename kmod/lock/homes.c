@@ -59,7 +59,7 @@ static void home_send_set(struct tally_object *object, struct tally_session *s,
 		return;
 	tally_lock_encode(&body, object->arena->id, object->id,
 			  object->generation, msg, NULL);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
+	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
 }
 
 static struct tally_lmsg home_set_msg(struct tally_object *object)

@@ -22,8 +22,7 @@ static void count(struct tally_node *node, struct node_counts *counts)
 	memset(counts, 0, sizeof(*counts));
 	mutex_lock(&node->lock);
 	counts->state = node->state;
-	list_for_each(pos, &node->peers)
-		counts->peers++;
+	counts->peers = node->peer_count;
 	list_for_each(pos, &node->users)
 		counts->users++;
 	mutex_unlock(&node->lock);
