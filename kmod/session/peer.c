@@ -304,7 +304,7 @@ struct tally_peer *tally_peer_next(struct tally_node *node,
 {
 	struct tally_peer *next;
 
-	next = tally_peer_from(node, prev ? prev->nr + 1 : 0);
+	next = tally_peer_from(node, prev ? prev->id + 1 : 0);
 	if (prev)
 		tally_peer_put(prev);
 	return next;
@@ -341,7 +341,7 @@ static void peer_remove(struct tally_peer *peer)
 	lockdep_assert_held(&node->lock);
 	rhashtable_remove_fast(&node->peer_names, &peer->by_name,
 			       tally_peers_params);
-	xa_erase(&node->peers, peer->nr);
+	xa_erase(&node->peers, peer->id);
 	node->peer_count--;
 	atomic_inc(&node->peers_stopping);
 	queue_work(node->end_wq, &peer->stop);
@@ -394,7 +394,7 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 		*reason = "the node is being stopped";
 		return -ESHUTDOWN;
 	}
-	err = xa_alloc_cyclic(&node->peers, &peer->nr, NULL,
+	err = xa_alloc_cyclic(&node->peers, &peer->id, NULL,
 			      XA_LIMIT(1, INT_MAX), &node->peer_next,
 			      GFP_KERNEL);
 	if (err < 0)
@@ -402,12 +402,12 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 	err = rhashtable_lookup_insert_fast(&node->peer_names, &peer->by_name,
 					    tally_peers_params);
 	if (err) {
-		xa_erase(&node->peers, peer->nr);
+		xa_erase(&node->peers, peer->id);
 		if (err == -EEXIST)
 			*reason = "a peer of that name exists";
 		return err;
 	}
-	xa_store(&node->peers, peer->nr, tally_peer_get(peer), GFP_KERNEL);
+	xa_store(&node->peers, peer->id, tally_peer_get(peer), GFP_KERNEL);
 	node->peer_count++;
 	return 0;
 }
@@ -461,7 +461,7 @@ int tally_peer_del(struct tally_node *node, const char *name)
 	if (!peer)
 		return err;
 	mutex_lock(&node->lock);
-	if (xa_load(&node->peers, peer->nr) == peer) {
+	if (xa_load(&node->peers, peer->id) == peer) {
 		peer_remove(peer);
 		err = 0;
 	}

@@ -14,7 +14,7 @@ struct tally_handshake;
 
 /**
  * struct tally_peer - see above
- * @nr: its number in tally_node.peers
+ * @id: its number in tally_node.peers
  * @by_name: in tally_node.peer_names
  * @rcu: frees it when no look-up can see it any more
  * @ref: node, sessions, works
@@ -38,7 +38,7 @@ struct tally_handshake;
  * @stop: ends all: the peer was deleted or the node stops
  */
 struct tally_peer {
-	u32 nr;
+	u32 id;
 	struct rhash_head by_name;
 	struct rcu_head rcu;
 	struct kref ref;
