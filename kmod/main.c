@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "home/arena.h"
 #include "counter/counter.h"
+#include "transport/conn.h"
 #include "transport/dev.h"
 #include "fs/super.h"
 #include "client/homes.h"
@@ -10,7 +11,6 @@
 #include "netlink/family.h"
 #include "session/nodes.h"
 #include "session/rpc.h"
-#include "transport/op.h"
 #include "region/region.h"
 #include "client/view.h"
 #include "region/xfer.h"
@@ -111,12 +111,9 @@ static int __init tally_init(void)
 {
 	int err;
 
-	err = tally_op_init();
-	if (err)
-		return err;
 	err = tally_conn_init();
 	if (err)
-		goto err_op;
+		return err;
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
@@ -154,8 +151,6 @@ err_dev:
 	tally_dev_exit();
 err_conn:
 	tally_conn_exit();
-err_op:
-	tally_op_exit();
 	return err;
 }
 
@@ -169,7 +164,6 @@ static void __exit tally_exit(void)
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
-	tally_op_exit();
 }
 
 module_init(tally_init);

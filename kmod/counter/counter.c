@@ -99,24 +99,15 @@ static int counter_status(struct tally_handle *handle, int status)
 	return status;
 }
 
+/* After -EINPROGRESS the call is the completion's alone. */
 static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 			const struct tally_until *until)
 {
-	struct tally_handle *handle = call->handle;
-	long left;
+	int err = tally_op_wait(conn, &call->op, &call->finished,
+				tally_until_left(until), true);
 
-	left = tally_cq_wait(&conn->cq, &call->finished, tally_until_left(until));
-	if (left > 0)
-		return counter_status(handle, call->op.status);
-	if (tally_op_cancel(&call->op)) {
-		counter_call_end(call);
-		return left < 0 ? -EINTR : -ETIMEDOUT;
-	}
-	if (tally_op_give_up(conn, &call->op))
-		return -EREMOTEIO;
-	/* It completed meanwhile; its done() is running or has run. */
-	wait_for_completion(&call->finished);
-	return counter_status(handle, call->op.status);
+	return err == -EINPROGRESS ? -EREMOTEIO :
+				     counter_status(call->handle, err);
 }
 
 /*

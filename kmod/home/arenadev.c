@@ -3,7 +3,8 @@
 
 #include <linux/err.h>
 #include "home/export.h"
-#include "transport/conn.h"
+#include "transport/loop.h"
+#include "transport/probe.h"
 
 #define ARENA_RETRY	msecs_to_jiffies(200)	/* between looks for a device */
 #define ARENA_GIVE_UP	msecs_to_jiffies(2000)	/* auto: then the CPU does it */

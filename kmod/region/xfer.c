@@ -290,53 +290,18 @@ static int xfer_send(struct xfer *x)
 	return 0;
 }
 
-/* Nobody waits any longer. True: the chunk was not posted and is ours again. */
-static bool xfer_cancel(struct xfer_slot *slot)
-{
-	if (!tally_op_cancel(&slot->op))
-		return false;
-	xfer_token_put(slot->dev);
-	kref_put(&slot->xfer->ref, xfer_free);
-	return true;
-}
-
-/* True: it is on the wire, and its outcome is now counted as unknown. */
-static bool xfer_give_up(struct xfer_slot *slot)
-{
-	struct tally_conn *conn = slot->conn;
-	unsigned long flags;
-	bool posted;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	posted = slot->op.posted;
-	if (posted) {
-		slot->op.counted = true;
-		tally_stat_inc(slot->op.stats, TALLY_STAT_UNKNOWN);
-	}
-	spin_unlock_irqrestore(&conn->lock, flags);
-	return posted;
-}
-
 /*
- * Wait for a chunk. Return: its status, or why it is over without one; then
- * *@ours tells whether the slot may be released.
+ * Wait for a chunk. Return: its status, or that it is unknown while it is on
+ * the wire; then *@ours tells that the slot must not be released. The caller
+ * can only leave pages behind that are pinned.
  */
 static int xfer_wait(struct xfer *x, struct xfer_slot *slot, bool *ours)
 {
-	long ret;
+	int err = tally_op_wait(slot->conn, &slot->op, &slot->finished,
+				xfer_time_left(x), slot->pages.pinned);
 
-	*ours = true;
-	ret = tally_cq_wait(&slot->conn->cq, &slot->finished, xfer_time_left(x));
-	if (ret > 0)
-		return slot->op.status;
-	if (xfer_cancel(slot))
-		return ret ? -EINTR : -ETIMEDOUT;
-	if (slot->pages.pinned && xfer_give_up(slot)) {
-		*ours = false;
-		return -EREMOTEIO;
-	}
-	wait_for_completion(&slot->finished);
-	return slot->op.status;
+	*ours = err != -EINPROGRESS;
+	return *ours ? err : -EREMOTEIO;
 }
 
 /* Look at the oldest chunk in flight; the first error ends the transfer. */

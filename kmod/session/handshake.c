@@ -20,6 +20,7 @@
 #include "session/handshake.h"
 #include "session/lease.h"
 #include "session/link.h"
+#include "transport/cm.h"
 
 #define HANDSHAKE_TIMEOUT	(5 * HZ)
 /* A refused initiator hangs up; we help after this time. */
@@ -160,7 +161,7 @@ static void hello_fill(struct tally_handshake *hs,
 	hello->incarnation = cpu_to_be64(node->incarnation);
 	hello->epoch = cpu_to_be64(node->config.epoch);
 	hello->resume = cpu_to_be64(resume);
-	hello->qpn = cpu_to_be32(hs->conn->qp->qp_num);
+	hello->qpn = cpu_to_be32(hs->conn->qpn);
 	hello->lease_ms = cpu_to_be32(node->config.lease_ms);
 	hello->depth = cpu_to_be16(TALLY_MSG_DEPTH);
 	hello->auth = node->auth.key_len != 0;

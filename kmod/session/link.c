@@ -11,6 +11,7 @@
 #include "session/lease.h"
 #include "session/link.h"
 #include "session/rpc.h"
+#include "transport/cm.h"
 
 /* A conn begins to count; false when the session no longer wants it. */
 static bool link_conn_begin(struct tally_session *s)

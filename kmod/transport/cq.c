@@ -9,8 +9,7 @@
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
 #include <linux/module.h>
-#include "compat.h"
-#include "transport/conn.h"
+#include "compat/compat.h"
 #include "transport/cq.h"
 
 /* Batches after which the work item lets others run. */
@@ -81,13 +80,12 @@ void tally_cq_kick(struct tally_cq *q)
 static void tally_cq_work(struct work_struct *work)
 {
 	struct tally_cq *q = container_of(work, struct tally_cq, work);
-	struct tally_conn *conn = container_of(q, struct tally_conn, cq);
 	int budget = TALLY_CQ_BUDGET, n;
 
 	do {
 		n = tally_cq_take(q);
 		if (q->after)
-			q->after(conn);
+			q->after(q);
 	} while (n > 0 && --budget);
 	tally_cq_kick(q);
 	if (n || tally_cq_arm(q))
@@ -111,8 +109,7 @@ static bool tally_cq_tell(struct tally_cq *q)
 /* The device has something; some devices hold locks of their own here. */
 static void tally_cq_event(struct ib_cq *cq, void *context)
 {
-	struct tally_conn *conn = context;
-	struct tally_cq *q = &conn->cq;
+	struct tally_cq *q = context;
 
 	if (READ_ONCE(q->flying) != 1 || !tally_cq_tell(q))
 		tally_cq_queue(q);
@@ -329,7 +326,6 @@ static int tally_cq_vector(struct ib_device *ibdev)
  * tally_cq_create - make the device's queue
  * @q: queue, initialised
  * @ibdev: device
- * @conn: the conn with @q in it, which becomes its context
  * @entries: how many completions it can hold
  * @after: what the work item goes on with where it took completions, or NULL;
  *	nobody but the work item takes any then
@@ -338,8 +334,7 @@ static int tally_cq_vector(struct ib_device *ibdev)
  * Return: 0 or a negative errno.
  */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
-		    struct tally_conn *conn, int entries,
-		    void (*after)(struct tally_conn *conn))
+		    int entries, void (*after)(struct tally_cq *q))
 {
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
@@ -347,7 +342,7 @@ int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 	};
 	struct ib_cq *cq;
 
-	cq = ib_create_cq(ibdev, tally_cq_event, NULL, conn, &attr);
+	cq = ib_create_cq(ibdev, tally_cq_event, NULL, q, &attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	q->cq = cq;

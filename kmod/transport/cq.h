@@ -16,8 +16,6 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-struct tally_conn;
-
 /* Completions that are taken at a time. */
 #define TALLY_CQ_BATCH	8
 
@@ -33,7 +31,7 @@ struct tally_polls {
 
 /**
  * struct tally_cq - a completion queue, part of its conn
- * @cq: the device's queue, whose context is the conn; NULL before and after
+ * @cq: the device's queue, whose context is this; NULL before and after
  * @after: called by @work when it took some, may sleep; NULL: it is a lane's
  * @work: takes completions
  * @taken: bit 0: somebody takes
@@ -47,7 +45,7 @@ struct tally_polls {
  */
 struct tally_cq {
 	struct ib_cq *cq;
-	void (*after)(struct tally_conn *conn);
+	void (*after)(struct tally_cq *q);
 	struct work_struct work;
 	unsigned long taken;
 	struct ib_wc wc[TALLY_CQ_BATCH];
@@ -62,8 +60,7 @@ struct tally_cq {
 void tally_cq_init(struct tally_cq *q);
 /* For the conn that has @q in it; @after: see above. Process context. */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
-		    struct tally_conn *conn, int entries,
-		    void (*after)(struct tally_conn *conn));
+		    int entries, void (*after)(struct tally_cq *q));
 /* Have the work item run, now or again. Any context. */
 void tally_cq_queue(struct tally_cq *q);
 /* What it does now has been done on return. Process context. */

@@ -5,7 +5,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
-#include "compat.h"
+#include "compat/compat.h"
 #include "transport/credit.h"
 #include "transport/dev.h"
 #include "transport/msg.h"
@@ -136,7 +136,7 @@ static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_send *send = container_of(wc->wr_cqe, struct tally_send,
 					       cqe);
-	struct tally_conn *conn = cq->cq_context;
+	struct tally_conn *conn = tally_conn_of(cq);
 	struct tally_msgs *msgs = conn->msgs;
 	unsigned long flags;
 
@@ -223,7 +223,7 @@ static void tally_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_recv *recv = container_of(wc->wr_cqe, struct tally_recv,
 					       cqe);
-	struct tally_conn *conn = cq->cq_context;
+	struct tally_conn *conn = tally_conn_of(cq);
 	unsigned long flags;
 
 	ib_dma_sync_single_for_cpu(conn->dev->ibdev, recv->dma,
