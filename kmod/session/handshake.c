@@ -13,6 +13,7 @@
  * are half open are bounded in number and in time.
  */
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include "base/name.h"
@@ -484,7 +485,7 @@ static void handshake_admit(struct tally_handshake *hs)
 	tally_handshake_cancel(hs->peer, -ENOTCONN);
 	/* The lanes may come as soon as READY is out. */
 	if (tally_link_open(s, hs->conn, resumed, false, key,
-				    ktime_get_boottime_ns())) {
+			    ktime_get_boottime_ns())) {
 		handshake_refuse(hs, TALLY_REFUSE_BUSY, NULL);
 		tally_session_put(s);
 		return;
@@ -596,8 +597,7 @@ static void handshake_ready(struct tally_handshake *hs, const void *body,
 		tally_conn_fail(hs->conn, PTR_ERR(s));
 		return;
 	}
-	if (tally_link_open(s, hs->conn, ready->resumed, true, key,
-				    hs->since))
+	if (tally_link_open(s, hs->conn, ready->resumed, true, key, hs->since))
 		tally_conn_fail(hs->conn, -ENOTCONN);
 	else
 		handshake_done(hs);
@@ -610,6 +610,7 @@ static void handshake_message(struct tally_conn *conn,
 {
 	struct tally_handshake *hs = conn->owner;
 	u16 type = be16_to_cpu(hdr->type);
+	unsigned int noio;
 
 	hs->conn = conn;
 	trace_tally_handshake_step(conn, hs->incoming, type);
@@ -624,6 +625,8 @@ static void handshake_message(struct tally_conn *conn,
 		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
 		return;
 	}
+	/* A resumed session may be what memory waits for. */
+	noio = memalloc_noio_save();
 	switch (type) {
 	case TALLY_MSG_HELLO:
 		handshake_hello(hs, body, len);
@@ -638,6 +641,7 @@ static void handshake_message(struct tally_conn *conn,
 		handshake_ready(hs, body, len);
 		break;
 	}
+	memalloc_noio_restore(noio);
 }
 
 static int handshake_bind(struct tally_conn *conn, struct tally_dev *dev)
@@ -658,7 +662,7 @@ static void handshake_start(struct work_struct *work)
 	hs->expect = TALLY_MSG_CHALLENGE;
 	handshake_arm(hs, HANDSHAKE_TIMEOUT);
 	handshake_send(hs, TALLY_MSG_HELLO, &hs->t.hello,
-			     sizeof(hs->t.hello));
+		       sizeof(hs->t.hello));
 	tally_conn_put(hs->conn);
 	handshake_put(hs);
 }

@@ -8,6 +8,7 @@
  * way at once.
  */
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include "session/lease.h"
 #include "session/link.h"
 #include "session/rpc.h"
@@ -276,16 +277,23 @@ static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
 	return -EPROTO;
 }
 
+/*
+ * What comes may be what memory waits for, a lock handed over among others:
+ * no allocation on this way starts writing back.
+ */
 static void link_message(struct tally_conn *conn, const struct tally_hdr *hdr,
 			 const void *body, u32 len)
 {
 	struct tally_session *s = conn->owner;
+	unsigned int noio;
 	int err;
 
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
 	    READ_ONCE(s->state) == TALLY_SESSION_BROKEN)
 		return;
+	noio = memalloc_noio_save();
 	err = link_dispatch(s, hdr, body, len);
+	memalloc_noio_restore(noio);
 	if (err == -ENOMEM)
 		tally_session_break(s, err);	/* a message is lost only with its link */
 	else if (err)
