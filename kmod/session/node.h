@@ -115,7 +115,8 @@ struct tally_peer_ops {
  * @ops: the layers above
  * @peer_ops: for session/peer.c
  * @config: as given; constant
- * @net: its namespace, pinned
+ * @net: its namespace, pinned, as each of its CM ids pins it too: no exit hook of
+ *	the namespace runs while the node lives
  * @incarnation: random id of this start
  * @started: CLOCK_BOOTTIME ns
  * @auth: cluster key and HMAC

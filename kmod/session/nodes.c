@@ -283,8 +283,28 @@ struct tally_node *tally_node_find(struct net *net, const char *name)
 }
 
 /**
+ * tally_node_find_in - find a node in any namespace
+ * @netns: inode number of the namespace, which may have lost its name
+ * @name: name of the node
+ *
+ * Return: referenced, or NULL.
+ */
+struct tally_node *tally_node_find_in(u32 netns, const char *name)
+{
+	struct tally_node *node, *found = NULL;
+
+	mutex_lock(&nodes_lock);
+	list_for_each_entry(node, &nodes, list)
+		if (node->net->ns.inum == netns &&
+		    !strcmp(node->config.name, name))
+			found = tally_node_get(node);
+	mutex_unlock(&nodes_lock);
+	return found;
+}
+
+/**
  * tally_node_next - walk the nodes of a namespace
- * @net: namespace
+ * @net: namespace, NULL for all
  * @prev: where we are, put by this call; NULL to begin
  *
  * Return: the next one, referenced, or NULL.
@@ -296,7 +316,7 @@ struct tally_node *tally_node_next(struct net *net, struct tally_node *prev)
 
 	mutex_lock(&nodes_lock);
 	list_for_each_entry(node, &nodes, list) {
-		if (past && net_eq(node->net, net)) {
+		if (past && (!net || net_eq(node->net, net))) {
 			next = tally_node_get(node);
 			break;
 		}
