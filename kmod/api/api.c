@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 #include <linux/tally.h>
 #include "api/api.h"
-#include "counter/counter.h"
+#include "counter/client.h"
 #include "base/name.h"
 #include "region/region.h"
 #include "session/nodes.h"

@@ -20,8 +20,4 @@ int tally_api_get(struct tally_api_user *user, struct net *net,
 		  const char *name, const char *path, u8 type, long timeout);
 void tally_api_put(struct tally_api_user *user);
 
-/* lock/api.c: what all users of locks share. */
-int tally_api_locks_init(void);
-void tally_api_locks_exit(void);
-
 #endif

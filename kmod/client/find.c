@@ -27,6 +27,7 @@ static struct tally_view *views_get(struct tally_node *node, const char *home,
 {
 	struct tally_views *views = node->views;
 	struct tally_view *view;
+	bool made = false;
 
 	mutex_lock(&views->lock);
 	if (views->stopped) {
@@ -37,12 +38,15 @@ static struct tally_view *views_get(struct tally_node *node, const char *home,
 	if (view)
 		goto out;
 	view = tally_view_alloc(node, home, name, arena);
+	made = view;
 	if (view)
 		list_add_tail(&view->list, &views->list);
 	else
 		view = ERR_PTR(-ENOMEM);
 out:
 	mutex_unlock(&views->lock);
+	if (made && arena && !tally_arena_watch(arena, &view->watch))
+		tally_view_fail(view, -EIDRM);
 	return view;
 }
 

@@ -9,6 +9,8 @@
 #include "client/view.h"
 
 /* A FORGET that came while something was being opened; maybe just that. */
+#define VIEW_EARLY_MAX	4096
+
 struct view_early {
 	struct list_head list;
 	u32 id;
@@ -116,8 +118,7 @@ static int early_add(struct tally_view *view, u32 id, u32 generation)
 	lockdep_assert_held(&view->lock);
 	if (tally_view_early(view, id, generation))
 		return 0;
-	/* More than a home can have given us. */
-	if (view->early_count == TALLY_OPENS_MAX)
+	if (view->early_count == VIEW_EARLY_MAX)
 		return -EPROTO;
 	early = kzalloc(sizeof(*early), GFP_KERNEL);
 	if (!early)
@@ -389,42 +390,5 @@ void tally_views_session_over(struct tally_session *s)
 		while ((handle = tally_handle_next(view, handle)))
 			tally_handle_fail(handle, -ENOTCONN);
 		tally_session_put(s);
-	}
-}
-
-/**
- * tally_views_arena_gone - an arena of ours was deleted
- * @arena: which
- *
- * Context: process, no locks held.
- */
-void tally_views_arena_gone(struct tally_arena *arena)
-{
-	struct tally_view *view = NULL;
-
-	while ((view = tally_view_next(arena->node, view)))
-		if (view->arena == arena)
-			tally_view_fail(view, -EIDRM);
-}
-
-/**
- * tally_views_object_gone - an object of ours was deleted
- * @object: which
- *
- * Its entry stays as long as a handle has it.
- *
- * Context: process, no locks held.
- */
-void tally_views_object_gone(struct tally_object *object)
-{
-	struct tally_handle *handle = NULL;
-	struct tally_view *view = NULL;
-
-	while ((view = tally_view_next(object->arena->node, view))) {
-		if (view->arena != object->arena)
-			continue;
-		while ((handle = tally_handle_next(view, handle)))
-			if (READ_ONCE(handle->object) == object)
-				tally_handle_fail(handle, -EIDRM);
 	}
 }

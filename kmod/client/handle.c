@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/err.h>
 #include <linux/slab.h>
-#include "lock/lock.h"
+#include "lock/client.h"
 #include "base/name.h"
 #include "region/region.h"
 #include "client/view.h"
@@ -298,11 +298,24 @@ static void handle_release_work(struct work_struct *work)
 				handle->generation, handle->doubt);
 	if (s)
 		tally_session_put(s);
-	if (handle->object)
+	if (handle->object) {
+		tally_arena_unwatch(view->arena, &handle->watch);
 		tally_object_put(handle->object);
+	}
 	kfree(handle->spare);
 	kfree(handle);
 	tally_view_put(view);
+}
+
+static void handle_gone(struct tally_watch *watch)
+{
+	struct tally_handle *handle = container_of(watch, struct tally_handle,
+						   watch);
+
+	if (!kref_get_unless_zero(&handle->ref))
+		return;
+	tally_handle_fail(handle, -EIDRM);
+	tally_handle_put(handle);
 }
 
 static struct tally_handle *handle_alloc(struct tally_view *view,
@@ -314,6 +327,8 @@ static struct tally_handle *handle_alloc(struct tally_view *view,
 	if (!handle)
 		return NULL;
 	kref_init(&handle->ref);
+	INIT_LIST_HEAD(&handle->watch.list);
+	handle->watch.gone = handle_gone;
 	spin_lock_init(&handle->spin);
 	INIT_WORK(&handle->forget_work, handle_forget_work);
 	INIT_WORK(&handle->release_work, handle_release_work);

@@ -79,15 +79,17 @@ static bool peer_is_live(struct tally_peer *peer)
 
 static int homes_add_all(struct tally_homes *homes)
 {
-	struct tally_peer *peer = NULL;
+	struct tally_peer *peer;
+	u32 after = 0;
 	int err;
 
 	err = homes_add(homes, homes->node->config.name, true);
-	while (!err && (peer = tally_peer_next(homes->node, peer)))
+	while (!err && (peer = tally_peer_next(homes->node, after))) {
+		after = peer->id;
 		if (peer_is_live(peer))
 			err = homes_add(homes, peer->name, false);
-	if (peer)
 		tally_peer_put(peer);
+	}
 	return err;
 }
 

@@ -103,7 +103,8 @@ static void list_local(struct tally_arena *arena, u32 after, tally_list_fn fn,
 
 	while (more && (object = tally_object_next(arena, after))) {
 		after = object->id;
-		more = fn(ctx, object->config.name, object->config.type, after);
+		more = fn(ctx, object->config.name, object->config.type->id,
+			  after);
 		tally_object_put(object);
 	}
 }
@@ -178,10 +179,14 @@ static bool arenas_note(void *ctx, const char *name, u8 type, u32 id)
 
 static void arenas_own(struct tally_node *node, struct list_arenas *arenas)
 {
-	struct tally_arena *arena = NULL;
+	struct tally_arena *arena;
+	u32 after = 0;
 
-	while ((arena = tally_arena_next(node, arena)))
-		arenas_note(arenas, arena->config.name, 0, arena->id);
+	while ((arena = tally_arena_next(node, after))) {
+		after = arena->id;
+		arenas_note(arenas, arena->config.name, 0, after);
+		tally_arena_put(arena);
+	}
 }
 
 static void arenas_of(struct tally_node *node, const char *home,

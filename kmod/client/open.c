@@ -3,7 +3,7 @@
 #include <linux/jhash.h>
 #include <linux/user_namespace.h>
 #include "region/chunk.h"
-#include "lock/lock.h"
+#include "lock/client.h"
 #include "region/region.h"
 #include "client/view.h"
 #include "session/session.h"
@@ -111,25 +111,36 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s)
 	return err;
 }
 
+static void facts_of_reply(const struct tally_rep_open *rep,
+			   struct handle_facts *facts)
+{
+	*facts = (struct handle_facts) {
+		.id = be32_to_cpu(rep->object),
+		.generation = be32_to_cpu(rep->generation),
+		.word = be32_to_cpu(rep->word),
+		.size = be64_to_cpu(rep->size),
+		.mrs = be32_to_cpu(rep->mrs),
+		.mr_bytes = be32_to_cpu(rep->mr_bytes),
+		.type = rep->type,
+		.lock_class = rep->lock_class,
+		.set.cache = rep->lock_cache,
+		.set.grants = be16_to_cpu(rep->lock_grants),
+		.set.ms = be16_to_cpu(rep->lock_ms),
+		.uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid)),
+		.gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid)),
+		.perm = be32_to_cpu(rep->perm),
+	};
+}
+
 static void facts_of_object(struct tally_object *object,
 			    struct handle_facts *facts)
 {
-	const struct tally_object_config *config = &object->config;
+	struct tally_rep_open rep;
 
 	mutex_lock(&object->arena->lock);
-	*facts = (struct handle_facts) {
-		.id = object->id,
-		.generation = object->generation,
-		.word = object->word == TALLY_NO_WORD ? 0 : object->word,
-		.size = config->size,
-		.type = config->type,
-		.lock_class = config->lock_class,
-		.set = config->set,
-		.uid = config->uid,
-		.gid = config->gid,
-		.perm = config->perm,
-	};
+	tally_object_fill(object, NULL, &rep);
 	mutex_unlock(&object->arena->lock);
+	facts_of_reply(&rep, facts);
 }
 
 /* What a try before this one left behind gives way, unless it was used. */
@@ -138,10 +149,14 @@ static void handle_take_object(struct tally_handle *handle,
 {
 	struct tally_object *old = handle->object;
 
-	if (handle->made)
+	if (handle->made) {
 		old = object;
-	else
+	} else {
+		if (old)
+			tally_arena_unwatch(old->arena, &handle->watch);
 		WRITE_ONCE(handle->object, object);
+		tally_object_watch(object, &handle->watch);
+	}
 	if (old)
 		tally_object_put(old);
 }
@@ -178,7 +193,7 @@ static bool reply_layout_valid(const struct tally_rep_open *rep)
 	u64 size = be64_to_cpu(rep->size);
 
 	return size && size <= TALLY_REGION_MAX && unit >= PAGE_SIZE &&
-	       mrs <= TALLY_REGION_PAGES_MAX &&
+	       mrs <= TALLY_QUOTA_PAGES &&
 	       mrs == tally_chunk_mrs(size, unit);
 }
 
@@ -209,27 +224,6 @@ static bool reply_valid(const struct tally_view *view,
 		return false;
 	return uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
 	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid)));
-}
-
-static void facts_of_reply(const struct tally_rep_open *rep,
-			   struct handle_facts *facts)
-{
-	*facts = (struct handle_facts) {
-		.id = be32_to_cpu(rep->object),
-		.generation = be32_to_cpu(rep->generation),
-		.word = be32_to_cpu(rep->word),
-		.size = be64_to_cpu(rep->size),
-		.mrs = be32_to_cpu(rep->mrs),
-		.mr_bytes = be32_to_cpu(rep->mr_bytes),
-		.type = rep->type,
-		.lock_class = rep->lock_class,
-		.set.cache = rep->lock_cache,
-		.set.grants = be16_to_cpu(rep->lock_grants),
-		.set.ms = be16_to_cpu(rep->lock_ms),
-		.uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid)),
-		.gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid)),
-		.perm = be32_to_cpu(rep->perm),
-	};
 }
 
 static int handle_ask(struct tally_handle *handle, struct tally_session *s,

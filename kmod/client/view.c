@@ -62,6 +62,8 @@ static void view_release(struct kref *ref)
 	struct tally_view *view = container_of(ref, struct tally_view, ref);
 	struct tally_views *views = view->node->views;
 
+	if (view->arena)
+		tally_arena_unwatch(view->arena, &view->watch);
 	mutex_lock(&views->lock);
 	list_del(&view->list);
 	mutex_unlock(&views->lock);
@@ -427,6 +429,16 @@ int tally_view_attach(struct tally_view *view, bool again,
 	return err;
 }
 
+static void view_gone(struct tally_watch *watch)
+{
+	struct tally_view *view = container_of(watch, struct tally_view, watch);
+
+	if (!kref_get_unless_zero(&view->ref))
+		return;
+	tally_view_fail(view, -EIDRM);
+	tally_view_put(view);
+}
+
 /**
  * tally_view_alloc - a view that is attached to nothing yet
  * @node: of which
@@ -448,6 +460,8 @@ struct tally_view *tally_view_alloc(struct tally_node *node, const char *home,
 	spin_lock_init(&view->spin);
 	mutex_init(&view->lock);
 	init_waitqueue_head(&view->wait);
+	INIT_LIST_HEAD(&view->watch.list);
+	view->watch.gone = view_gone;
 	INIT_LIST_HEAD(&view->handles);
 	INIT_LIST_HEAD(&view->early);
 	strscpy(view->name, name, sizeof(view->name));

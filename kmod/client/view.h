@@ -15,7 +15,8 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
-#include "home/arena.h"
+#include "home/admin.h"
+#include "lock/msg.h"
 #include "base/deadline.h"
 
 struct counter_call;
@@ -38,6 +39,7 @@ enum tally_reach {
  * @name: name of the arena
  * @home: name of the home
  * @arena: the arena if it is ours, referenced, else NULL
+ * @watch: on @arena
  * @session: session with its home, referenced, NULL if it is ours or OVER
  * @home_incarnation: start of the home this view was made from
  * @remote_id: id of the arena at its home
@@ -69,6 +71,7 @@ struct tally_view {
 	char name[TALLY_NAME_SIZE];
 	char home[TALLY_NAME_SIZE];
 	struct tally_arena *arena;
+	struct tally_watch watch;
 	struct tally_session *session;
 	u64 home_incarnation;
 	u32 remote_id;
@@ -104,6 +107,7 @@ struct tally_view {
  * @generation: of that id
  * @word: offset of its entry in the word table
  * @object: the object if it is ours, referenced, else NULL
+ * @watch: on @object
  * @size: bytes of a region
  * @mrs: number of memory keys of a region
  * @mr_bytes: bytes each covers
@@ -123,7 +127,7 @@ struct tally_view {
  * @doubt: number of the link on which an operation ended unknown, or 0
  * @forget_work: says FORGOTTEN
  * @release_work: the last reference is gone
- * @spare: what a counter's last operation left for the next, counter/counter.c
+ * @spare: what a counter's last operation left for the next, counter/client.c
  * @lock: client side of a lock, lock/user.c
  * @region: memory keys of a region, region/client.c
  */
@@ -137,6 +141,7 @@ struct tally_handle {
 	u32 generation;
 	u32 word;
 	struct tally_object *object;
+	struct tally_watch watch;
 	u64 size;
 	u32 mrs;
 	u32 mr_bytes;
@@ -248,9 +253,6 @@ void tally_views_session_live(struct tally_session *s, bool resumed);
 void tally_views_session_over(struct tally_session *s);
 /* FORGET from a home. */
 int tally_views_forget(struct tally_session *s, const void *body, u32 len);
-/* Called by home/arena.c and home/object.c, without locks: ours was deleted. */
-void tally_views_arena_gone(struct tally_arena *arena);
-void tally_views_object_gone(struct tally_object *object);
 /* Calls @fn for every handle of that session (locks resync this way). */
 void tally_views_each(struct tally_session *s, u8 type,
 		      void (*fn)(struct tally_handle *handle, void *ctx),

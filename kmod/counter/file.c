@@ -2,7 +2,7 @@
 /* Files of counters: reading gives the value as text, the ioctl does the rest. */
 #include <linux/mutex.h>
 #include <linux/uaccess.h>
-#include "counter/counter.h"
+#include "counter/client.h"
 #include "fs/file.h"
 
 /**

@@ -8,6 +8,7 @@
 #include <linux/namei.h>
 #include <linux/sched.h>
 #include "fs/file.h"
+#include "home/admin.h"
 #include "base/name.h"
 
 static int TALLY_D_REVALIDATE(dir_revalidate)
@@ -198,26 +199,6 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 			       TALLY_FS_TIMEOUT);
 }
 
-static int dir_create_check(const struct tally_ioc_create *arg)
-{
-	size_t len = strnlen(arg->name, sizeof(arg->name));
-
-	if (arg->reserved || arg->perm & ~0777 ||
-	    !tally_name_valid(arg->name, len))
-		return -EINVAL;
-	switch (arg->type) {
-	case TALLY_TYPE_COUNTER:
-		return arg->size || arg->lock_class ? -EINVAL : 0;
-	case TALLY_TYPE_LOCK:
-		return arg->size || arg->lock_class > TALLY_CLASS_REGION ?
-		       -EINVAL : 0;
-	case TALLY_TYPE_REGION:
-		return !arg->size || arg->lock_class ? -EINVAL : 0;
-	default:
-		return -EINVAL;
-	}
-}
-
 static int dir_create(struct file *file,
 		      const struct tally_ioc_create __user *uarg)
 {
@@ -227,6 +208,7 @@ static int dir_create(struct file *file,
 		.gid = current_fsgid(),
 	};
 	struct tally_ioc_create arg;
+	struct tally_object *object;
 	const char *reason;
 	int err;
 
@@ -236,19 +218,24 @@ static int dir_create(struct file *file,
 		return -EPERM;
 	if (!view->arena)
 		return -EREMOTE;
-	err = dir_create_check(&arg);
-	if (err)
-		return err;
+	config.type = arg.type <= U8_MAX ? tally_type(arg.type) : NULL;
+	if (arg.reserved || arg.perm & ~0777 || !config.type ||
+	    strnlen(arg.name, sizeof(arg.name)) == sizeof(arg.name))
+		return -EINVAL;
 	/* Whoever may write in the directory, whatever it was opened for. */
 	err = file_permission(file, MAY_WRITE | MAY_EXEC);
 	if (err)
 		return err;
 	strscpy(config.name, arg.name, sizeof(config.name));
-	config.type = arg.type;
-	config.lock_class = arg.lock_class;
-	config.size = arg.size;
 	config.perm = arg.perm & ~current_umask();
-	return tally_object_add(view->arena, &config, &reason);
+	object = tally_object_new(view->arena, &config, &reason);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = config.type->fs_take(object, &arg);
+	if (!err)
+		err = tally_object_add(object, &reason);
+	tally_object_put(object);
+	return err;
 }
 
 static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks for their users on this node. */
-#include <linux/moduleparam.h>
 #include <linux/sched/signal.h>
-#include "lock/client.h"
+#include "lock/user.h"
 #include "session/lease.h"
 #include "session/session.h"
 
@@ -10,29 +9,14 @@
 #define LOCK_HELP	((long)max(HZ / 50, 2))
 
 /*
- * Only who locks obeys this; homes and other nodes need not agree or know. What
- * a slot may have in the word is for its node alone to put there: one that never
- * does is to a home like a node that posts no atomics, which it serves by
- * messages beside those that use the word. Homes go by TALLY_LW_BIT_SLOT_MAX,
- * as the word's layout does: a bit that is never set is none they wait for.
+ * The highest slot whose nodes use the words of locks. What a slot may have in the
+ * word is for its node alone to put there: one that never does is to a home like
+ * a node that posts no atomics, which it serves by messages beside those that use
+ * the word. Tests set a lower one.
  */
-static unsigned int lock_slots = TALLY_LW_BIT_SLOT_MAX;
-
-static int lock_slots_set(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 0, TALLY_LW_BIT_SLOT_MAX);
-}
-
-static const struct kernel_param_ops lock_slots_ops = {
-	.set	= lock_slots_set,
-	.get	= param_get_uint,
-};
-
-/* Not while locks are held: each keeps to what it began with. */
-module_param_cb(lock_slots, &lock_slots_ops, &lock_slots, 0444);
-MODULE_PARM_DESC(lock_slots, "use no lock's word where our slot is higher, but ask the home, as slots above "
-		 __stringify(TALLY_LW_BIT_SLOT_MAX)
-		 " have to; for tests; 0: nowhere");
+#ifndef tally_lock_slots
+#define tally_lock_slots	TALLY_LW_BIT_SLOT_MAX
+#endif
 
 /* Inside the handle: let the table stand in the session there is now. */
 static int lock_bind(struct tally_lock_client *c)
@@ -55,7 +39,7 @@ static int lock_bind(struct tally_lock_client *c)
 	}
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&
-	       slot <= lock_slots;
+	       slot <= tally_lock_slots;
 	spin_lock_irqsave(&c->lock, flags);
 	if (c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
 	    (s ? c->session != s : !c->error)) {
@@ -93,7 +77,7 @@ static bool lock_is_holder(struct tally_lock_client *c,
 	return false;
 }
 
-/* With c->lock: whoever asked for exclusive has left. */
+/* With c->lock: the one that asked for exclusive has left. */
 static void lock_no_upgrade(struct tally_lock_client *c)
 {
 	c->upgrader = NULL;
@@ -116,7 +100,7 @@ void tally_lock_req_init(struct tally_lock_req *req,
 }
 
 /**
- * tally_lock_req_by_task - whose request it is
+ * tally_lock_req_by_task - make it the request of this task
  * @req: request that is neither held nor awaited
  * @mode: TALLY_LMODE_*
  */
@@ -200,7 +184,7 @@ static int lock_give_up(struct tally_lock_req *req, int why)
 	return lock_result(req);
 }
 
-/* A try asks the holder, who may be out of reach: that is as good as a no. */
+/* A try asks the holder, which may be out of reach: that is as good as a no. */
 static long lock_try_limit(struct tally_lock_req *req)
 {
 	u32 lease = req->handle->view->node->config.lease_ms;
@@ -233,7 +217,7 @@ static long lock_wait(struct tally_lock_req *req, long timeout)
 	return wait_for_completion_killable_timeout(&req->wake, timeout);
 }
 
-/* Who ends @req kicks the conn its answer may come on, which is referenced. */
+/* The one that ends @req kicks the conn its answer may come on, which is referenced. */
 static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = req->handle->lock;
@@ -493,7 +477,7 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 }
 
 /**
- * tally_lock_client_user - what this node has of a lock, and who is inside
+ * tally_lock_client_user - what this node has of a lock, and a user inside
  * @handle: the lock
  * @user: filled
  *

@@ -219,7 +219,8 @@ static ssize_t region_remote(struct tally_handle *handle,
 static ssize_t region_local(struct tally_handle *handle, struct iov_iter *iter,
 			    u64 pos, bool write)
 {
-	struct tally_region_home *home = handle->object->region;
+	struct tally_region_home *home =
+		tally_region_home(handle->object);
 	size_t done = 0, len, n;
 	struct page *page;
 	u32 offset;

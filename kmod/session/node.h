@@ -15,6 +15,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
+#include "base/names.h"
 #include "base/stats.h"
 #include "session/auth.h"
 
@@ -65,6 +66,7 @@ struct tally_node_config {
 /**
  * struct tally_user - a user of a node: an open file, a mount, a kernel handle
  * @list: in tally_node.users
+ * @id: of this user of the node; larger than those before it in the list
  * @what: "file", "mount", "kernel"
  * @object: ARENA/OBJECT, ARENA or ""
  * @pid: the task that opened it
@@ -72,6 +74,7 @@ struct tally_node_config {
  */
 struct tally_user {
 	struct list_head list;
+	u32 id;
 	const char *what;
 	char object[2 * TALLY_NAME_SIZE];
 	pid_t pid;
@@ -111,6 +114,7 @@ struct tally_peer_ops {
 /**
  * struct tally_node - see above
  * @list: in the list of nodes
+ * @id: larger than those before it in the list, never used twice
  * @ref: memory of the struct; every pointer that outlives a call
  * @ops: the layers above
  * @peer_ops: for session/peer.c
@@ -129,12 +133,12 @@ struct tally_peer_ops {
  * @lock: protects state, users, and changes of peers; process context, may be
  *	held while sleeping for memory, never while waiting for the network
  * @state: RUNNING, STOPPING, STOPPED
- * @peers: struct tally_peer by number, for walks
+ * @peers: struct tally_peer by id, for walks
  * @peer_names: the same by name
- * @peer_next: number of the next one
- * @peer_count: how many
+ * @peer_next: id of the next one
  * @peers_stopping: peers that were deleted and have not ended yet
  * @users: struct tally_user
+ * @user_last: id of the last one
  * @half_lock: protects @half and @half_count
  * @half: half-open handshakes
  * @half_count: how many
@@ -150,6 +154,7 @@ struct tally_peer_ops {
  */
 struct tally_node {
 	struct list_head list;
+	u32 id;
 	struct kref ref;
 	const struct tally_node_ops *ops;
 	const struct tally_peer_ops *peer_ops;
@@ -166,11 +171,11 @@ struct tally_node {
 	struct mutex lock;	/* see above */
 	enum tally_node_state state;
 	struct xarray peers;
-	struct rhashtable peer_names;
+	struct tally_names peer_names;
 	u32 peer_next;
-	u32 peer_count;
 	atomic_t peers_stopping;
 	struct list_head users;
+	u32 user_last;
 	spinlock_t half_lock;	/* half-open handshakes */
 	struct list_head half;
 	u32 half_count;

@@ -9,6 +9,7 @@
 
 /* Every node of this kernel; the one piece of global state. */
 static LIST_HEAD(nodes);
+static u32 nodes_last_id;
 static DEFINE_MUTEX(nodes_lock);
 static const struct tally_node_ops *node_ops;
 /* Stops and frees nodes: neither can run on a queue of the node itself. */
@@ -28,7 +29,7 @@ static void node_free(struct work_struct *work)
 		destroy_workqueue(node->wq);
 	node->ops->node_free(node);
 	rhashtable_destroy(&node->sessions);
-	rhashtable_destroy(&node->peer_names);
+	tally_names_destroy(&node->peer_names);
 	xa_destroy(&node->peers);
 	xa_destroy(&node->slots);
 	tally_auth_exit(&node->auth);
@@ -118,7 +119,7 @@ static struct tally_node *node_alloc(struct net *net,
 	err = rhashtable_init(&node->sessions, &tally_sessions_params);
 	if (err)
 		goto err_free;
-	err = rhashtable_init(&node->peer_names, &tally_peers_params);
+	err = tally_names_init(&node->peer_names);
 	if (err)
 		goto err_sessions;
 	atomic_inc(&nodes_alive);
@@ -231,8 +232,10 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 	} else {
 		err = node_start(node, reason);
 	}
-	if (!err)
+	if (!err) {
+		node->id = ++nodes_last_id;
 		list_add_tail(&node->list, &nodes);
+	}
 	mutex_unlock(&nodes_lock);
 	if (err)
 		tally_node_put(node);
@@ -305,27 +308,22 @@ struct tally_node *tally_node_find_in(u32 netns, const char *name)
 /**
  * tally_node_next - walk the nodes of a namespace
  * @net: namespace, NULL for all
- * @prev: where we are, put by this call; NULL to begin
+ * @after: id of the one before, 0 to begin
  *
  * Return: the next one, referenced, or NULL.
  */
-struct tally_node *tally_node_next(struct net *net, struct tally_node *prev)
+struct tally_node *tally_node_next(struct net *net, u32 after)
 {
 	struct tally_node *node, *next = NULL;
-	bool past = !prev;
 
 	mutex_lock(&nodes_lock);
 	list_for_each_entry(node, &nodes, list) {
-		if (past && (!net || net_eq(node->net, net))) {
+		if (node->id > after && (!net || net_eq(node->net, net))) {
 			next = tally_node_get(node);
 			break;
 		}
-		if (node == prev)
-			past = true;
 	}
 	mutex_unlock(&nodes_lock);
-	if (prev)
-		tally_node_put(prev);
 	return next;
 }
 

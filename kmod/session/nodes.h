@@ -14,6 +14,6 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 int tally_node_del(struct tally_node *node);
 struct tally_node *tally_node_find(struct net *net, const char *name);
 struct tally_node *tally_node_find_in(u32 netns, const char *name);
-struct tally_node *tally_node_next(struct net *net, struct tally_node *prev);
+struct tally_node *tally_node_next(struct net *net, u32 after);
 
 #endif

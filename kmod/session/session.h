@@ -83,7 +83,6 @@ enum tally_session_state {
  * @watch: device removal
  * @client: our requests at the peer, session/rpc.c
  * @server: the peer's requests at us, session/rpc.c
- * @mr_pages: pages registered for the peer, against the node's budget
  * @wait: woken when the state, @conns, @over or a request slot changes
  * @upcall: serialises the ops created, live, down and over
  * @announced: live() was called and down() was not; under @upcall
@@ -93,7 +92,7 @@ enum tally_session_state {
  * @ending: state is OVER, over() is still to come
  * @over: over() was called
  * @told: lost() was called; under @upcall
- * @upper: private to the layers above (home/export.c), set in created()
+ * @home: what the peer was given here, opaque; set in created()
  * @resyncing: private to the layers above (lock/user.c): between a break and
  *	the end of the peer's snapshot
  * @later: private to the layers above (lock/user.c): ends locks after the
@@ -138,7 +137,6 @@ struct tally_session {
 	struct tally_dev_user watch;
 	struct tally_rpc_client *client;
 	struct tally_rpc_server *server;
-	atomic_t mr_pages;
 	wait_queue_head_t wait;
 	struct mutex upcall;	/* ops of the layers above */
 	bool announced;
@@ -148,7 +146,7 @@ struct tally_session {
 	bool ending;
 	bool over;
 	bool told;
-	void *upper;
+	void *home;
 	bool resyncing;
 	struct delayed_work later;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between lock/api.c, the calls that wait, and lock/api_async.c, those that do not. */
-#ifndef TALLY_API_LOCK_H
-#define TALLY_API_LOCK_H
+/* A kernel user of a lock, and its calls that do not wait. */
+#ifndef TALLY_LOCK_API_ASYNC_H
+#define TALLY_LOCK_API_ASYNC_H
 
 #include <linux/lockdep.h>
 #include <linux/tally.h>
 #include "api/api.h"
-#include "lock/lock.h"
+#include "lock/user.h"
 
 /* What was not told yet. */
 #define API_ANSWER	BIT(0)
@@ -59,16 +59,14 @@ struct tally_lock {
 	struct work_struct work;
 };
 
-/* One request at a time: false: another call acquires, or an answer is due. */
+int tally_api_locks_init(void);
+void tally_api_locks_exit(void);
+
 bool tally_api_claim(struct tally_lock *lock);
 void tally_api_unclaim(struct tally_lock *lock);
-/* Who claimed it may acquire: 0; -EALREADY: held; -ESTALE: lost. */
 int tally_api_idle(struct tally_lock *lock);
-/* Before it is used: news of its request go to the callbacks. */
 void tally_api_async_init(struct tally_lock *lock);
-/* No callback comes any more, nothing is asked for. Sleeps. */
 void tally_api_async_end(struct tally_lock *lock);
-/* It was released: what is not told yet is of no interest any more. */
 void tally_api_async_released(struct tally_lock *lock);
 
 #endif

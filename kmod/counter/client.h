@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Plain counters: one 64-bit word, four operations, three outcomes. */
-#ifndef TALLY_COUNTER_H
-#define TALLY_COUNTER_H
+#ifndef TALLY_COUNTER_CLIENT_H
+#define TALLY_COUNTER_CLIENT_H
 
 #include "client/view.h"
 
@@ -14,9 +14,5 @@
  */
 int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 		     u64 compare, u64 *old, long timeout);
-/* The home's side of COUNTER requests; true when it was one. */
-bool tally_counter_request(struct tally_session *s, struct tally_sreq *req);
-/* Value at the home, for `show`: a CPU read of the word. */
-u64 tally_counter_peek(struct tally_object *object);
 
 #endif
