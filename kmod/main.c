@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
 #include "client/homes.h"
-#include "client/view.h"
+#include "client/views.h"
 #include "counter/type.h"
 #include "fs/super.h"
 #include "home/admin.h"
@@ -115,7 +115,7 @@ static void main_question(const struct tally_type_ops *type,
 		tally_sreq_reply(req, -ENOENT, NULL, 0);
 		return;
 	}
-	if (READ_ONCE(handle->made) && handle->type == type->id)
+	if (READ_ONCE(handle->made) && handle->ops == type)
 		type->question(handle, req);
 	else
 		tally_sreq_reply(req, -EPROTOTYPE, NULL, 0);
@@ -152,7 +152,7 @@ static int main_notice(const struct tally_type_ops *type,
 
 	if (!handle)
 		return 0;
-	if (handle->type == type->id && type->notice)
+	if (handle->ops == type && type->notice)
 		err = type->notice(handle, number, body, len);
 	tally_handle_put(handle);
 	return err;

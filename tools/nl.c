@@ -201,7 +201,8 @@ static void complain(struct tnl_request *req, int error, struct nlattr **tb)
 	if (tb[NLMSGERR_ATTR_MISS_TYPE])
 		miss = tnl_num(tb[NLMSGERR_ATTR_MISS_TYPE]);
 	if (error == EPROTOTYPE && req->type)
-		say("%s: it is no %s", req->about, req->type);
+		say("%s: it is no %s, but of another type", req->about,
+		    req->type);
 	else if (range[0])
 		say("%s: %s%s", req->about, which, range);
 	else if (msg)

@@ -318,6 +318,101 @@ DEFINE_EVENT(tally_forget_class, tally_close,
 	TP_ARGS(session, arena, object, generation)
 );
 
+/* The view or handle of a name, and how it was attached or opened (again). */
+DECLARE_EVENT_CLASS(tally_use_class,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__array(char, name, TALLY_NAME_SIZE)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		strscpy(__entry->name, name, TALLY_NAME_SIZE);
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx name=%s arena=%u object=%u err=%d",
+		  __entry->session, __entry->name, __entry->arena,
+		  __entry->object, __entry->err)
+);
+
+DEFINE_EVENT(tally_use_class, tally_view_attach,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err)
+);
+
+DEFINE_EVENT(tally_use_class, tally_handle_open,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err)
+);
+
+TRACE_EVENT(tally_handle_error,
+	TP_PROTO(const char *name, u32 object, int err),
+	TP_ARGS(name, object, err),
+	TP_STRUCT__entry(
+		__array(char, name, TALLY_NAME_SIZE)
+		__field(u32, object)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, name, TALLY_NAME_SIZE);
+		__entry->object = object;
+		__entry->err = err;
+	),
+	TP_printk("name=%s object=%u err=%d", __entry->name,
+		  __entry->object, __entry->err)
+);
+
+TRACE_EVENT(tally_xfer_begin,
+	TP_PROTO(u32 id, u64 session, u32 arena, u32 object, bool write,
+		 u64 pos, u64 len),
+	TP_ARGS(id, session, arena, object, write, pos, len),
+	TP_STRUCT__entry(
+		__field(u32, id)
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(bool, write)
+		__field(u64, pos)
+		__field(u64, len)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->write = write;
+		__entry->pos = pos;
+		__entry->len = len;
+	),
+	TP_printk("id=%u session=%#llx arena=%u object=%u %s pos=%llu len=%llu",
+		  __entry->id, __entry->session, __entry->arena,
+		  __entry->object, __entry->write ? "write" : "read",
+		  __entry->pos, __entry->len)
+);
+
+TRACE_EVENT(tally_xfer_end,
+	TP_PROTO(u32 id, u64 done, int err),
+	TP_ARGS(id, done, err),
+	TP_STRUCT__entry(
+		__field(u32, id)
+		__field(u64, done)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->done = done;
+		__entry->err = err;
+	),
+	TP_printk("id=%u done=%llu err=%d", __entry->id, __entry->done,
+		  __entry->err)
+);
+
 /* Sessions: paired by id; requests by session, slot and seq as well. */
 #define show_session_state(state) __print_symbolic(state, \
 	{ 0, "opening" }, { 1, "live" }, { 2, "broken" }, { 3, "over" })

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Directories: the arenas a node can see, the objects of an arena. */
+#include "client/list.h"
+
 #include <linux/err.h>
 #include <linux/slab.h>
-#include "client/homes.h"
 #include "base/name.h"
+#include "client/attach.h"
+#include "client/homes.h"
 #include "session/peer.h"
 #include "session/session.h"
-#include "client/view.h"
 
 /*
  * Arenas one look takes in, of one home and of all: a peer's word is no reason to
@@ -36,7 +37,7 @@ static bool reply_valid(const struct list_reply *reply, u32 len, bool arenas,
 		/* Ids grow, so a peer cannot keep us here for ever. */
 		if (be32_to_cpu(entry->id) <= after ||
 		    arenas != !entry->type ||
-		    entry->type > TALLY_TYPE_REGION ||
+		    (!arenas && !tally_type(entry->type)) ||
 		    memchr_inv(entry->reserved, 0, sizeof(entry->reserved)) ||
 		    !tally_name_field_valid(entry->name, sizeof(entry->name)))
 			return false;
@@ -255,7 +256,7 @@ static void found_add(struct list_head *all, struct list_found *found)
 	list_move_tail(&found->list, all);
 }
 
-/* In the order of the homes, whoever was first to answer. */
+/* In the order of the homes, not of their answers. */
 static int found_collect(struct tally_homes *homes, struct list_head *all)
 {
 	struct list_found *found, *next;

@@ -9,7 +9,7 @@
 #include "transport/op.h"
 
 /**
- * struct counter_call - one posted operation and who waits for it
+ * struct counter_call - one posted operation and its caller
  * @op: the operation
  * @finished: it has completed
  * @ref: the waiter and the completion
@@ -35,7 +35,7 @@ static void counter_call_free(struct kref *ref)
 {
 	struct counter_call *call = container_of(ref, struct counter_call, ref);
 
-	if (cmpxchg(&call->handle->spare, NULL, call))
+	if (cmpxchg(&call->handle->part, NULL, call))
 		kfree(call);
 }
 
@@ -61,7 +61,7 @@ static void counter_op_done(struct tally_op *op)
 
 static struct counter_call *counter_call_alloc(struct tally_handle *handle)
 {
-	struct counter_call *call = xchg(&handle->spare, NULL);
+	struct counter_call *call = xchg(&handle->part, NULL);
 
 	if (!call)
 		call = kmalloc(sizeof(*call), GFP_KERNEL);
@@ -75,6 +75,27 @@ static struct counter_call *counter_call_alloc(struct tally_handle *handle)
 	call->op.stats = &handle->view->node->stats;
 	call->op.done = counter_op_done;
 	return call;
+}
+
+/**
+ * tally_counter_valid - can OPEN have answered this?
+ * @rep: the answer; says that it is a counter
+ *
+ * Return: true if so.
+ */
+bool tally_counter_valid(const struct tally_rep_open *rep)
+{
+	return !rep->size && !rep->mrs && !rep->mr_bytes && !rep->lock_class &&
+	       !rep->lock_cache && !rep->lock_grants && !rep->lock_ms;
+}
+
+/**
+ * tally_counter_release - the last reference to a counter's handle is gone
+ * @handle: which
+ */
+void tally_counter_release(struct tally_handle *handle)
+{
+	kfree(handle->part);
 }
 
 /* @status of a completed operation as its caller gets to know it. */
@@ -107,8 +128,8 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 }
 
 /*
- * One operation on the word by a NIC. The caller is inside; the operation leaves
- * for him when it has completed.
+ * One operation on the word by a NIC. The caller is inside; the operation
+ * leaves when it has completed.
  */
 static int counter_post(struct tally_handle *handle,
 			const struct counter_word *op, u64 *old,
@@ -150,7 +171,7 @@ err_leave:
 }
 
 /*
- * A Write is not ordered with atomics, so SET compares and swaps until nobody
+ * A Write is not ordered with atomics, so SET compares and swaps until no other
  * was faster. The first guess costs nothing where the word can be seen.
  */
 static int counter_post_set(struct tally_handle *handle, u64 value, u64 guess,
@@ -265,10 +286,6 @@ int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 	err = tally_handle_enter(handle, timeout);
 	if (err)
 		return err;
-	if (handle->type != TALLY_TYPE_COUNTER) {
-		err = -EPROTOTYPE;
-		goto out;
-	}
 	switch (READ_ONCE(handle->view->reach)) {
 	case TALLY_REACH_CPU:
 		*old = tally_counter_apply(handle->object, op, value, compare);
@@ -280,7 +297,6 @@ int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 		err = counter_message(handle, op, value, compare, old, &until);
 		break;
 	}
-out:
 	tally_handle_leave(handle);
 	return err;
 }

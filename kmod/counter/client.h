@@ -3,16 +3,11 @@
 #ifndef TALLY_COUNTER_CLIENT_H
 #define TALLY_COUNTER_CLIENT_H
 
-#include "client/view.h"
+#include "client/handle.h"
 
-/*
- * One operation on a counter, by whatever path its view has. @op is
- * TALLY_COUNTER_*; @old gets the value before it. Sleeps, killable; @timeout
- * in jiffies. SET is a compare-and-swap loop where the NIC owns the word (a
- * Write would not be ordered with atomics); each round is one operation.
- * Return: 0, or not done: an errno that says why; -EREMOTEIO: unknown.
- */
 int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 		     u64 compare, u64 *old, long timeout);
+bool tally_counter_valid(const struct tally_rep_open *rep);
+void tally_counter_release(struct tally_handle *handle);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "counter/type.h"
 
+#include "counter/client.h"
+#include "counter/file.h"
 #include "counter/home.h"
 #include "counter/nl.h"
-#include "fs/file.h"
 #include "home/export.h"
 
 static int counter_fs_take(struct tally_object *object,
@@ -27,6 +28,8 @@ const struct tally_type_ops tally_counter_type = {
 	.messages	= counter_messages,
 	.create		= tally_counter_create,
 	.request	= tally_counter_request,
+	.valid		= tally_counter_valid,
+	.release	= tally_counter_release,
 	.fops		= &tally_counter_ops,
 	.fs_take	= counter_fs_take,
 	.nl_attrs	= TALLY_COUNTER_NL_ATTRS,

@@ -461,6 +461,54 @@ void **tally_export_private(struct tally_session *s,
 	return &export->private[type->id];
 }
 
+static void attach_each(struct tally_attach *attach,
+			const struct tally_type_ops *type,
+			void (*fn)(struct tally_open *open))
+{
+	struct tally_open *open;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&attach->opens, id, open) {
+		if (open->object->config.type != type ||
+		    !kref_get_unless_zero(&open->ref))
+			continue;
+		rcu_read_unlock();
+		fn(open);
+		tally_open_put(open);
+		rcu_read_lock();
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * tally_export_each - do something with all of a type that a session has open
+ * @s: the session, from created() to over()
+ * @type: the type
+ * @fn: called for each, without locks
+ *
+ * Context: Rx.
+ */
+void tally_export_each(struct tally_session *s,
+		       const struct tally_type_ops *type,
+		       void (*fn)(struct tally_open *open))
+{
+	struct tally_export *export = s->home;
+	struct tally_attach *attach;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&export->attaches, id, attach) {
+		if (!kref_get_unless_zero(&attach->ref))
+			continue;
+		rcu_read_unlock();
+		attach_each(attach, type, fn);
+		tally_attach_put(attach);
+		rcu_read_lock();
+	}
+	rcu_read_unlock();
+}
+
 /**
  * tally_export_defer - go on with a request where one may sleep
  * @req: the request

@@ -96,6 +96,9 @@ void tally_exports_over(struct tally_session *s);
 int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len);
 void **tally_export_private(struct tally_session *s,
 			    const struct tally_type_ops *type);
+void tally_export_each(struct tally_session *s,
+		       const struct tally_type_ops *type,
+		       void (*fn)(struct tally_open *open));
 void tally_export_defer(struct tally_sreq *req, work_func_t fn);
 void tally_export_done(struct tally_session *s);
 

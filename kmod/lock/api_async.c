@@ -9,6 +9,7 @@
 #include <linux/bitops.h>
 #include <linux/export.h>
 #include "lock/api_async.h"
+#include "client/handle.h"
 #include "compat/compat.h"
 
 /* A lock whose session ended is found again in that time, or not. */

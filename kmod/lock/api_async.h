@@ -8,6 +8,9 @@
 #include "api/api.h"
 #include "lock/user.h"
 
+int tally_api_locks_init(void);
+void tally_api_locks_exit(void);
+
 /* What was not told yet. */
 #define API_ANSWER	BIT(0)
 #define API_RECALL	BIT(1)

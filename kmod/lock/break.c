@@ -46,15 +46,15 @@ static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 static void break_fence(struct tally_lock_home *h)
 {
 	u64 state = break_word(h);
-	struct home_node *hn;
+	struct tally_lock_open *lo;
 	u16 slot;
 
 	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_LW_BIT_SLOT_MAX; slot++)
 		if (tally_lh_unanswered(&h->lh, slot, NULL, state))
 			break_fence_slot(h, slot);
-	hlist_for_each_entry(hn, &h->nodes, list)
-		if (tally_lh_unanswered(&h->lh, 0, &hn->n, state))
-			break_fence_slot(h, hn->n.slot);
+	hlist_for_each_entry(lo, &h->opens, list)
+		if (tally_lh_unanswered(&h->lh, 0, &lo->n, state))
+			break_fence_slot(h, lo->n.slot);
 }
 
 /*

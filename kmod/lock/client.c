@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "base/trace.h"
+#include "client/handle.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/wire.h"
@@ -353,8 +354,8 @@ static void lock_event_set(struct tally_lock_client *c,
 			   struct tally_lc_event *ev)
 {
 	ev->kind = TALLY_LCE_SET;
-	ev->cache = c->handle->set.cache;
-	ev->budget = c->handle->set.grants;
+	ev->cache = c->set.cache;
+	ev->budget = c->set.grants;
 }
 
 static void lock_event_msg(struct tally_lock_client *c,
@@ -396,7 +397,7 @@ static bool lock_late(struct tally_lock_client *c)
 	u64 ms = div_u64(ktime_get_boottime_ns() - c->recalled_at,
 			 NSEC_PER_MSEC);
 
-	return ms >= c->handle->set.ms;
+	return ms >= c->set.ms;
 }
 
 static void lock_event_unlock(struct tally_lock_client *c,
@@ -811,7 +812,7 @@ struct tally_session *tally_lock_session(struct tally_lock_client *c)
  */
 void tally_lock_client_error(struct tally_handle *handle, int err)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->lock, flags);
@@ -860,7 +861,7 @@ static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
 		    struct tally_lock_way *way)
 {
 	if (msg->type == TALLY_LM_SET) {
-		c->handle->set = (struct tally_lock_set){
+		c->set = (struct tally_lock_set){
 			.cache = msg->flags & TALLY_LMF_CACHE,
 			.grants = msg->gen,
 			.ms = msg->last,
@@ -889,7 +890,7 @@ static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
 void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 	struct tally_lock_way way = { .home_session = msg->next_session };
 	unsigned long flags;
 
@@ -915,7 +916,7 @@ void tally_lock_client_message(struct tally_handle *handle,
  */
 static void lock_local_reset(struct tally_handle *handle)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 
 	tally_lock_signal(c, TALLY_LOCK_DOWN);
 	tally_lock_send_flush(c);
@@ -931,23 +932,18 @@ static void lock_local_message(struct tally_handle *handle,
 	tally_lock_client_message(handle, msg, NULL);
 }
 
-static const struct tally_lock_local lock_local = {
+const struct tally_lock_local tally_lock_local = {
 	.message = lock_local_message,
 	.reset = lock_local_reset,
 };
 
-/**
- * tally_lock_client_create - make the client side of a lock
- * @handle: its handle
- *
- * Return: 0 or -ENOMEM.
- */
-int tally_lock_client_create(struct tally_handle *handle)
+static struct tally_lock_client *lock_create(struct tally_handle *handle)
 {
-	struct tally_lock_client *c = kmem_cache_zalloc(lock_clients, GFP_KERNEL);
+	struct tally_lock_client *c;
 
+	c = kmem_cache_zalloc(lock_clients, GFP_KERNEL);
 	if (!c)
-		return -ENOMEM;
+		return NULL;
 	c->handle = handle;
 	spin_lock_init(&c->lock);
 	INIT_LIST_HEAD(&c->queue);
@@ -958,9 +954,39 @@ int tally_lock_client_create(struct tally_handle *handle)
 	c->op.stats = &handle->view->node->stats;
 	c->lc.st = TALLY_LC_DEAD;	/* until it is bound */
 	c->lc.err = -ENOTCONN;
-	handle->lock = c;
+	return c;
+}
+
+/**
+ * tally_lock_client_attach - a handle is a lock, or still is
+ * @handle: the handle
+ * @rep: what its home says of it
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_lock_client_attach(struct tally_handle *handle,
+			     const struct tally_rep_open *rep)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+	unsigned long flags;
+	bool made = c;
+
+	if (!made)
+		c = lock_create(handle);
+	if (!c)
+		return -ENOMEM;
+	spin_lock_irqsave(&c->lock, flags);
+	c->set = (struct tally_lock_set){
+		.cache = rep->lock_cache,
+		.grants = be16_to_cpu(rep->lock_grants),
+		.ms = be16_to_cpu(rep->lock_ms),
+	};
+	spin_unlock_irqrestore(&c->lock, flags);
+	if (made)
+		return 0;
+	handle->part = c;
 	if (handle->object)
-		tally_lock_home_attach(handle->object, handle, &lock_local);
+		tally_lock_home_attach(handle->object, handle);
 	return 0;
 }
 
@@ -970,7 +996,7 @@ int tally_lock_client_create(struct tally_handle *handle)
  */
 void tally_lock_client_destroy(struct tally_handle *handle)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 
 	if (handle->object)
 		tally_lock_home_detach(handle->object, handle);
@@ -979,7 +1005,7 @@ void tally_lock_client_destroy(struct tally_handle *handle)
 	if (c->session)
 		tally_session_put(c->session);
 	kmem_cache_free(lock_clients, c);
-	handle->lock = NULL;
+	handle->part = NULL;
 }
 
 /* A cache of its own, so that a lock takes no more than it needs. */

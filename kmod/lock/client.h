@@ -12,8 +12,9 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "client/view.h"
+#include "client/handle.h"
 #include "lock/fsm_client.h"
+#include "lock/msg.h"
 #include "transport/cq.h"
 #include "transport/op.h"
 
@@ -116,6 +117,7 @@ struct tally_lock_way {
  * @session: session @lc stands in, referenced; NULL for our own locks
  * @lock: protects all but @handle; any context
  * @error: what its users get instead of -ENOTCONN, 0: that
+ * @set: settings, from the home
  * @lc: the state table
  * @queue: requests that wait behind @wanted
  * @holders: requests that have the lock
@@ -192,17 +194,26 @@ struct tally_lock_client {
 	struct tally_polls polls;
 };
 
+static inline struct tally_lock_client *
+tally_lock_client(struct tally_handle *handle)
+{
+	return handle->part;
+}
+
 /* It is a lock of our own node. */
 static inline bool tally_lock_ours(struct tally_lock_client *c)
 {
 	return c->handle->object;
 }
 
-int tally_lock_client_create(struct tally_handle *handle);
+int tally_lock_client_attach(struct tally_handle *handle,
+			     const struct tally_rep_open *rep);
 void tally_lock_client_destroy(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err);
 void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next);
+extern const struct tally_lock_local tally_lock_local;
+
 int tally_lock_clients_init(void);
 void tally_lock_clients_exit(void);
 

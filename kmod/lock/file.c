@@ -13,6 +13,7 @@
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 #include "fs/file.h"
+#include "lock/file.h"
 #include "lock/user.h"
 #include "session/lease.h"
 #include "session/session.h"

@@ -19,6 +19,13 @@ int tally_lh_announced(const struct tally_lh *lh,
 	return k;
 }
 
+bool tally_lh_node_idle(const struct tally_lh *lh,
+			const struct tally_lh_node *node)
+{
+	return lh->cur != node && lh->via != node &&
+	       tally_lh_announced(lh, node) < 0 && !node->mode && !node->gen;
+}
+
 /* ---- waiters, holders, and what is sent to them ---- */
 
 static struct tally_lh_action *lh_emit(struct tally_lh_actions *out, u8 kind)

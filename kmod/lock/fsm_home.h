@@ -31,8 +31,9 @@
  * Nodes.  The driver makes a tally_lh_node when the first message of a session
  * on this lock comes in (tally_lh_node_init(), @up false if the session is
  * between its break and the end of its RESYNC) and passes it with every event
- * of that session.  It may free it after SESSION_END.  A
- * node stands for one session: one that attaches again has a new one.
+ * of that session.  It may free it after SESSION_END, or when
+ * tally_lh_node_idle() and the session has nothing in the word.  A node
+ * stands for one session: one that attaches again has a new one.
  * The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback
@@ -361,6 +362,17 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
  */
 int tally_lh_announced(const struct tally_lh *lh,
 			 const struct tally_lh_node *node);
+
+/**
+ * tally_lh_node_idle() - does the table still point to a node
+ * @lh: the lock
+ * @node: a session's node
+ *
+ * Return: true if it neither waits nor holds a managed tenure, nor is needed to
+ * tell which one handed the lock over.
+ */
+bool tally_lh_node_idle(const struct tally_lh *lh,
+			const struct tally_lh_node *node);
 
 /**
  * tally_lh_slot_mask() - a slot in the masks of struct tally_lh

@@ -39,6 +39,7 @@ struct home_op {
 };
 
 static mempool_t *home_ops;
+static const struct tally_lock_local *home_local;
 
 static struct tally_node *home_node_of(struct tally_lock_home *h)
 {
@@ -165,7 +166,7 @@ static void home_send_local(struct tally_lock_home *h,
 
 	if (!handle)
 		return;
-	h->local_ops->message(handle, msg);
+	home_local->message(handle, msg);
 	tally_handle_put(handle);
 }
 
@@ -400,7 +401,7 @@ static void home_local_mend(struct tally_lock_home *h)
 	} else {
 		WRITE_ONCE(h->local_broken, false);
 		if (handle && !READ_ONCE(h->dead))
-			h->local_ops->reset(handle);
+			home_local->reset(handle);
 	}
 	if (handle)
 		tally_handle_put(handle);
@@ -512,9 +513,11 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	rep->lock_class = h->class;
+	mutex_lock(&h->lock);
 	rep->lock_cache = h->set.cache;
 	rep->lock_grants = cpu_to_be16(h->set.grants);
 	rep->lock_ms = cpu_to_be16(h->set.ms);
+	mutex_unlock(&h->lock);
 }
 
 /**
@@ -528,12 +531,22 @@ void tally_lock_home_delete(struct tally_object *object)
 	struct tally_arena *arena = object->arena;
 	u64 *word = tally_arena_word(arena, object->word), tenure;
 	struct tally_lock_home *h = tally_lock_home(object);
+	struct tally_lock_open *lo;
+	struct hlist_node *next;
 
 	mutex_lock(&h->lock);
 	h->dead = true;
 	if (h->breaking)
 		mod_delayed_work(home_node_of(h)->wq, &h->breaking->work, 0);
 	tenure = max(h->lh.ng, READ_ONCE(word[1]));
+	/* It points to no open any more. */
+	tally_lh_init(&h->lh, TALLY_LH_CPU, h->lh.ng);
+	hlist_for_each_entry_safe(lo, next, &h->opens, list) {
+		if (!test_bit(TALLY_LOCK_KEPT, &lo->open.flags))
+			continue;
+		hlist_del_init(&lo->list);
+		tally_open_put(&lo->open);
+	}
 	mutex_unlock(&h->lock);
 	/* What waits for the end of the grace keeps the node: not any longer. */
 	home_queue(h, 0);
@@ -545,58 +558,122 @@ void tally_lock_home_delete(struct tally_object *object)
 /**
  * tally_lock_home_destroy - no node can reach the lock any more
  * @object: its object; no work is queued and no operation posted, each has a
- *	reference
+ *	reference, and so has each open
  */
 void tally_lock_home_destroy(struct tally_object *object)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
-	struct hlist_node *next;
-	struct home_node *hn;
 
-	hlist_for_each_entry_safe(hn, next, &h->nodes, list) {
-		if (hn->session)
-			tally_session_put(hn->session);
-		kfree(hn);
-	}
 	mutex_lock(&h->lock);
 	home_put_swept(h);
 	mutex_unlock(&h->lock);
 	kfree(h->answer);
 }
 
-/**
- * tally_lock_home_node - a session at a lock
- * @h: the lock, locked
- * @slot: its slot
- *
- * Return: its node, or NULL.
- */
-struct home_node *tally_lock_home_node(struct tally_lock_home *h, u16 slot)
+static struct tally_lock_open *home_open(struct tally_open *open)
 {
-	struct home_node *hn;
-
-	lockdep_assert_held(&h->lock);
-	hlist_for_each_entry(hn, &h->nodes, list)
-		if (hn->n.slot == slot)
-			return hn;
-	return NULL;
+	return container_of(open, struct tally_lock_open, open);
 }
 
-/* Under h->lock: the node of that session, made when it is the first time. */
-static struct home_node *home_node_get(struct tally_lock_home *h,
-				       struct tally_session *s)
+static struct tally_lock_home *home_of(struct tally_open *open)
 {
-	struct home_node *hn = tally_lock_home_node(h, s->peer_slot);
+	return tally_lock_home(open->object);
+}
 
-	if (hn)
-		return hn;
-	hn = kzalloc(sizeof(*hn), GFP_KERNEL);
-	if (!hn)
-		return NULL;
-	hlist_add_head(&hn->list, &h->nodes);
-	hn->session = tally_session_get(s);
-	tally_lh_node_init(&hn->n, s->peer_slot, s->id, !s->resyncing);
-	return hn;
+/**
+ * tally_lock_home_open - a session opens the lock
+ * @open: new
+ * @resyncing: it has not said yet what it had before its link broke
+ *
+ * Return: 0.
+ */
+int tally_lock_home_open(struct tally_open *open, bool resyncing)
+{
+	struct tally_lock_open *lo = home_open(open);
+	struct tally_session *s = open->attach->session;
+	struct tally_lock_home *h = home_of(open);
+
+	mutex_lock(&h->lock);
+	tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
+	hlist_add_head(&lo->list, &h->opens);
+	mutex_unlock(&h->lock);
+	return 0;
+}
+
+/* Under h->lock: has the session anything of the lock? */
+static bool home_has_something(struct tally_lock_home *h,
+			       struct tally_lock_open *lo)
+{
+	struct tally_lh_event ev = {};
+	u16 slot = lo->n.slot;
+
+	home_read_word(h, &ev);
+	return !tally_lh_node_idle(&h->lh, &lo->n) ||
+	       tally_lw_owner(ev.state) == slot ||
+	       tally_lw_bits(ev.state) & tally_lh_slot_mask(slot);
+}
+
+/**
+ * tally_lock_home_close - a session is through with the lock, or is over
+ * @open: as it had it
+ *
+ * What it has is taken from it when its session ends, and that may be later: a
+ * lock of class external waits for the lease. A session that goes on and has
+ * something still broke the protocol.
+ */
+void tally_lock_home_close(struct tally_open *open)
+{
+	struct tally_lock_open *lo = home_open(open);
+	struct tally_session *s = open->attach->session;
+	struct tally_lock_home *h = home_of(open);
+	bool over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
+	bool fence = false;
+
+	mutex_lock(&h->lock);
+	if (hlist_unhashed(&lo->list)) {
+		/* Its session has ended. */
+	} else if (h->dead || (!over && !home_has_something(h, lo))) {
+		hlist_del_init(&lo->list);
+	} else {
+		set_bit(TALLY_LOCK_KEPT, &open->flags);
+		tally_open_get(open);
+		fence = !over;
+	}
+	mutex_unlock(&h->lock);
+	if (fence) {
+		tally_session_violation(s, "a lock closed while it is held");
+		tally_session_fence(s, -EPROTO);
+	}
+}
+
+/**
+ * tally_lock_home_forget - the last reference to an open is gone
+ * @open: which; one that was closed is in no list, so that only one that was
+ *	not quite made takes the mutex here, in process context
+ */
+void tally_lock_home_forget(struct tally_open *open)
+{
+	struct tally_lock_open *lo = home_open(open);
+
+	if (hlist_unhashed(&lo->list))
+		return;
+	mutex_lock(&home_of(open)->lock);
+	hlist_del_init(&lo->list);
+	mutex_unlock(&home_of(open)->lock);
+}
+
+/* One event of a session. */
+static void home_event(struct tally_open *open, struct tally_lh_event *ev)
+{
+	struct tally_lock_open *lo = home_open(open);
+	struct tally_lock_home *h = home_of(open);
+
+	mutex_lock(&h->lock);
+	ev->node = &lo->n;
+	ev->slot = lo->n.slot;
+	if (!hlist_unhashed(&lo->list))
+		tally_lock_home_step(h, ev);
+	mutex_unlock(&h->lock);
 }
 
 /**
@@ -604,31 +681,103 @@ static struct home_node *home_node_get(struct tally_lock_home *h,
  * @open: the lock as it has it
  * @msg: what it says
  *
- * Return: 0; -EPROTO: it may not say that; -ENOMEM.
+ * Return: 0, or -EPROTO: it may not say that.
  */
 int tally_lock_home_message(struct tally_open *open,
 			    const struct tally_lmsg *msg)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_MSG, .msg = *msg };
 	struct tally_object *object = open->object;
-	struct tally_lock_home *h = tally_lock_home(object);
-	struct home_node *hn;
-	int err = 0;
 
 	if (tally_open_access(open) != TALLY_ACCESS_RW)
 		return -EPROTO;
 	trace_tally_lock_message(false, object->arena->id, object->id,
 				 msg->type, msg->gen);
+	home_event(open, &ev);
+	return 0;
+}
+
+/**
+ * tally_lock_home_link_down - the link of a client broke; its QPs are destroyed
+ * @open: a lock as it has it
+ */
+void tally_lock_home_link_down(struct tally_open *open)
+{
+	struct tally_lh_event ev = { .kind = TALLY_LHE_LINK_DOWN };
+
+	home_event(open, &ev);
+}
+
+static struct tally_lmsg home_set_msg(struct tally_lock_home *h)
+{
+	return (struct tally_lmsg){
+		.type = TALLY_LM_SET,
+		.flags = h->set.cache ? TALLY_LMF_CACHE : 0,
+		.gen = h->set.grants,
+		.last = h->set.ms,
+	};
+}
+
+/* Under h->lock. */
+static void home_send_set(struct tally_lock_home *h, struct tally_session *s)
+{
+	struct tally_object *object = &h->object;
+	struct tally_lmsg msg = home_set_msg(h);
+	struct tally_msg_lock body;
+
+	tally_lock_encode(&body, object->arena->id, object->id,
+			  object->generation, &msg, NULL);
+	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
+}
+
+/**
+ * tally_lock_home_resync_end - a client has said all it has
+ * @open: a lock as it has it
+ */
+void tally_lock_home_resync_end(struct tally_open *open)
+{
+	struct tally_lh_event ev = { .kind = TALLY_LHE_RESYNC_END };
+	struct tally_lock_home *h = home_of(open);
+
+	home_event(open, &ev);
 	mutex_lock(&h->lock);
-	hn = home_node_get(h, open->attach->session);
-	if (hn) {
-		ev.node = &hn->n;
-		tally_lock_home_step(h, &ev);
-	} else {
-		err = -ENOMEM;
-	}
+	if (h->set_changed && !h->dead)
+		home_send_set(h, open->attach->session);
 	mutex_unlock(&h->lock);
-	return err;
+}
+
+/**
+ * tally_lock_home_session_end - a client is fenced, and what it had is free
+ * @h: the lock, locked
+ * @s: its session; its slot is taken until its field is out of the word
+ */
+void tally_lock_home_session_end(struct tally_lock_home *h,
+				 struct tally_session *s)
+{
+	u64 mask = tally_lh_slot_mask(s->peer_slot);
+	struct tally_lh_event ev = {
+		.kind = TALLY_LHE_SESSION_END,
+		.slot = s->peer_slot,
+	};
+	struct tally_lock_open *lo;
+
+	lockdep_assert_held(&h->lock);
+	hlist_for_each_entry(lo, &h->opens, list)
+		if (lo->open.attach->session == s)
+			break;
+	if (lo)
+		ev.node = &lo->n;
+	tally_lock_home_step(h, &ev);
+	if (!h->dead && tally_lh_sweeping(&h->lh, s->peer_slot) &&
+	    mask & ~h->swept) {
+		h->swept |= mask;
+		tally_session_get(s);
+	}
+	if (!lo)
+		return;
+	hlist_del_init(&lo->list);
+	if (test_bit(TALLY_LOCK_KEPT, &lo->open.flags))
+		tally_open_put(&lo->open);
 }
 
 /**
@@ -690,17 +839,14 @@ void tally_lock_home_local_reset(struct tally_object *object, bool up)
  * tally_lock_home_attach - our own node uses the lock
  * @object: the lock
  * @handle: handle of its users, which detaches when it goes
- * @ops: how to reach them
  */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle,
-			    const struct tally_lock_local *ops)
+			    struct tally_handle *handle)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	spin_lock(&h->local_lock);
 	h->local = handle;
-	h->local_ops = ops;
 	spin_unlock(&h->local_lock);
 }
 
@@ -720,129 +866,48 @@ void tally_lock_home_detach(struct tally_object *object,
 	spin_unlock(&h->local_lock);
 }
 
-static void home_send_set(struct tally_object *object, struct tally_session *s,
-			  const struct tally_lmsg *msg)
-{
-	struct tally_open *open = tally_object_open(object, s);
-	struct tally_msg_lock body;
-
-	if (!open)
-		return;
-	tally_lock_encode(&body, object->arena->id, object->id,
-			  object->generation, msg, NULL);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
-	tally_open_put(open);
-}
-
-static struct tally_lmsg home_set_msg(struct tally_object *object)
-{
-	struct tally_lock_set set;
-
-	mutex_lock(&object->arena->lock);
-	set = tally_lock_home(object)->set;
-	mutex_unlock(&object->arena->lock);
-	return (struct tally_lmsg){
-		.type = TALLY_LM_SET,
-		.flags = set.cache ? TALLY_LMF_CACHE : 0,
-		.gen = set.grants,
-		.last = set.ms,
-	};
-}
-
-/**
- * tally_lock_home_resync_end - a client has said all it has
- * @h: the lock, locked
- * @s: its session
- */
-void tally_lock_home_resync_end(struct tally_lock_home *h,
-				struct tally_session *s)
-{
-	struct home_node *hn = tally_lock_home_node(h, s->peer_slot);
-	struct tally_lh_event ev = {
-		.kind = TALLY_LHE_RESYNC_END,
-		.slot = s->peer_slot,
-		.node = hn ? &hn->n : NULL,
-	};
-	struct tally_lmsg msg;
-
-	if (hn || !tally_lh_fast(&h->lh))
-		tally_lock_home_step(h, &ev);
-	if (h->set_changed) {
-		msg = home_set_msg(&h->object);
-		home_send_set(&h->object, s, &msg);
-	}
-}
-
-/**
- * tally_lock_home_session_end - a client is fenced, and what it had is free
- * @h: the lock, locked
- * @s: its session; its slot is taken until its field is out of the word
- */
-void tally_lock_home_session_end(struct tally_lock_home *h,
-				 struct tally_session *s)
-{
-	struct home_node *hn = tally_lock_home_node(h, s->peer_slot);
-	u64 mask = tally_lh_slot_mask(s->peer_slot);
-	struct tally_lh_event ev = {
-		.kind = TALLY_LHE_SESSION_END,
-		.slot = s->peer_slot,
-		.node = hn ? &hn->n : NULL,
-	};
-
-	tally_lock_home_step(h, &ev);
-	if (!h->dead && tally_lh_sweeping(&h->lh, s->peer_slot) &&
-	    mask & ~h->swept) {
-		h->swept |= mask;
-		tally_session_get(s);
-	}
-	if (!hn)
-		return;
-	if (hn->session)
-		tally_session_put(hn->session);
-	hn->session = NULL;
-	if (h->dead)
-		return;	/* the table may still point to it */
-	hlist_del(&hn->list);
-	kfree(hn);
-}
-
 /**
  * tally_lock_home_set - change the settings of a lock
  * @object: the lock
  * @set: what they become
  *
- * Context: process; does not wait for the network. A node whose link is down
- * is told when it resumes.
+ * Every node that has it open is told; one whose link is down when it resumes.
+ *
+ * Context: process; does not wait for the network.
  * Return: 0, or -EIDRM: it was deleted.
  */
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set)
 {
-	struct tally_node *node = object->arena->node;
+	struct tally_lock_home *h = tally_lock_home(object);
+	struct tally_lock_open *lo;
 	struct tally_lmsg msg;
-	struct tally_session *s;
-	int slot;
+	int err = 0;
 
-	if (READ_ONCE(object->deleted))
-		return -EIDRM;
-	mutex_lock(&object->arena->lock);
-	tally_lock_home(object)->set = *set;
-	mutex_unlock(&object->arena->lock);
-	WRITE_ONCE(tally_lock_home(object)->set_changed, true);
-	msg = home_set_msg(object);
-	home_send_local(tally_lock_home(object), &msg);
-	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
-		s = tally_session_at(node, slot);
-		if (!s)
-			continue;
-		home_send_set(object, s, &msg);
-		tally_session_put(s);
+	mutex_lock(&h->lock);
+	if (h->dead) {
+		err = -EIDRM;
+	} else {
+		h->set = *set;
+		h->set_changed = true;
+		msg = home_set_msg(h);
+		home_send_local(h, &msg);
+		hlist_for_each_entry(lo, &h->opens, list)
+			home_send_set(h, lo->open.attach->session);
 	}
-	return 0;
+	mutex_unlock(&h->lock);
+	return err;
 }
 
-int tally_lock_homes_init(void)
+/**
+ * tally_lock_homes_init - make what all homes of locks share
+ * @local: how they reach the users on this node
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_lock_homes_init(const struct tally_lock_local *local)
 {
+	home_local = local;
 	home_ops = mempool_create_kmalloc_pool(HOME_OPS,
 					       sizeof(struct home_op));
 	return home_ops ? 0 : -ENOMEM;

@@ -10,7 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "home/object.h"
+#include "home/export.h"
 #include "lock/fsm_home.h"
 #include "lock/msg.h"
 
@@ -18,16 +18,19 @@ struct home_op;
 struct tally_handle;
 struct tally_lock_answer;
 
+/* Bit of tally_open.flags: closed, and referenced until its session ends. */
+#define TALLY_LOCK_KEPT		8
+
 /**
- * struct home_node - one session at one lock
- * @list: in home->nodes
+ * struct tally_lock_open - a lock as one session has it open
+ * @open: what all opens have
+ * @list: in home->opens, until the session ends or is through with it
  * @n: the table's part
- * @session: referenced
  */
-struct home_node {
+struct tally_lock_open {
+	struct tally_open open;
 	struct hlist_node list;
 	struct tally_lh_node n;
-	struct tally_session *session;
 };
 
 /**
@@ -59,11 +62,11 @@ struct tally_lock_break {
  * struct tally_lock_home - one lock at its home
  * @object: what all objects have
  * @class: TALLY_CLASS_*
- * @set: settings, under arena->lock
- * @lock: protects everything but @local, @local_ops and @local_broken
+ * @lock: protects all that follows but @local and @local_broken
+ * @set: settings
  * @lh: the state table
  * @own: our own users in it
- * @nodes: struct home_node
+ * @opens: struct tally_lock_open
  * @main: operation that sets or clears W, NULL: none is under way
  * @sweep: operation that takes the field of a dead node out, likewise
  * @swept: sessions that are referenced until their fields are out of the word:
@@ -81,18 +84,17 @@ struct tally_lock_break {
  * @changed_at: CLOCK_BOOTTIME ns at which the holder changed as far as the home
  *	knows
  * @work: takes completions up, ends the grace, looks for the loopback conn
- * @local_lock: protects @local and @local_ops
+ * @local_lock: protects @local
  * @local: handle of our own users, or NULL
- * @local_ops: how to reach them
  */
 struct tally_lock_home {
 	struct tally_object object;
 	u8 class;
-	struct tally_lock_set set;
 	struct mutex lock;	/* see above */
+	struct tally_lock_set set;
 	struct tally_lh lh;
 	struct tally_lh_node own;
-	struct hlist_head nodes;
+	struct hlist_head opens;
 	struct home_op *main;
 	struct home_op *sweep;
 	u64 swept;
@@ -108,7 +110,6 @@ struct tally_lock_home {
 	struct delayed_work work;
 	spinlock_t local_lock;	/* see above */
 	struct tally_handle *local;
-	const struct tally_lock_local *local_ops;
 };
 
 static inline struct tally_lock_home *
@@ -117,7 +118,7 @@ tally_lock_home(struct tally_object *object)
 	return container_of(object, struct tally_lock_home, object);
 }
 
-int tally_lock_homes_init(void);
+int tally_lock_homes_init(const struct tally_lock_local *local);
 void tally_lock_homes_exit(void);
 
 int tally_lock_home_check(struct tally_object *object, const char **reason);
@@ -128,13 +129,17 @@ void tally_lock_home_delete(struct tally_object *object);
 void tally_lock_home_destroy(struct tally_object *object);
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set);
+int tally_lock_home_open(struct tally_open *open, bool resyncing);
+void tally_lock_home_close(struct tally_open *open);
+void tally_lock_home_forget(struct tally_open *open);
 int tally_lock_home_message(struct tally_open *open,
 			    const struct tally_lmsg *msg);
+void tally_lock_home_link_down(struct tally_open *open);
+void tally_lock_home_resync_end(struct tally_open *open);
 
 /* Our own users. */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle,
-			    const struct tally_lock_local *ops);
+			    struct tally_handle *handle);
 void tally_lock_home_detach(struct tally_object *object,
 			    struct tally_handle *handle);
 struct tally_handle *tally_lock_home_user(struct tally_lock_home *h);
@@ -145,9 +150,6 @@ void tally_lock_home_local_reset(struct tally_object *object, bool up);
 
 /* With h->lock: */
 void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
-struct home_node *tally_lock_home_node(struct tally_lock_home *h, u16 slot);
-void tally_lock_home_resync_end(struct tally_lock_home *h,
-				struct tally_session *s);
 void tally_lock_home_session_end(struct tally_lock_home *h,
 				 struct tally_session *s);
 

@@ -3,14 +3,32 @@
  * What sessions mean to locks, on both sides: links that break and come back,
  * snapshots, leases, ends.
  */
-#include "base/trace.h"
+#include <linux/slab.h>
+#include "client/views.h"
+#include "home/export.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/type.h"
 #include "lock/recover.h"
 #include "session/session.h"
 
-typedef void (*home_fn)(struct tally_lock_home *h, struct tally_session *s);
+/**
+ * struct lock_session - what locks keep of a session, on both sides
+ * @session: the session; referenced while @later is queued
+ * @resyncing: between a break and the end of the peer's snapshot
+ * @later: ends locks of class external after the lease, and frees this
+ */
+struct lock_session {
+	struct tally_session *session;
+	bool resyncing;
+	struct delayed_work later;
+};
+
+static struct lock_session **lock_session(struct tally_session *s)
+{
+	return (struct lock_session **)tally_export_private(s,
+							    &tally_lock_type);
+}
 
 static bool lock_in_session(struct tally_lock_client *c,
 			    struct tally_session *s, bool down)
@@ -26,7 +44,7 @@ static bool lock_in_session(struct tally_lock_client *c,
 
 static void lock_link_up(struct tally_handle *handle, void *ctx)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 
 	/* One that was made during this walk is up already. */
 	if (!lock_in_session(c, ctx, true))
@@ -37,23 +55,23 @@ static void lock_link_up(struct tally_handle *handle, void *ctx)
 
 static void lock_link_down(struct tally_handle *handle, void *ctx)
 {
-	if (!lock_in_session(handle->lock, ctx, false))
+	if (!lock_in_session(tally_lock_client(handle), ctx, false))
 		return;
-	tally_lock_signal(handle->lock, TALLY_LOCK_DOWN);
+	tally_lock_signal(tally_lock_client(handle), TALLY_LOCK_DOWN);
 	/* What it has taken from the outbox must not go out on the next link. */
-	tally_lock_send_flush(handle->lock);
+	tally_lock_send_flush(tally_lock_client(handle));
 }
 
 static void lock_session_lost(struct tally_handle *handle, void *ctx)
 {
-	if (lock_in_session(handle->lock, ctx, false))
-		tally_lock_signal(handle->lock, TALLY_LOCK_LOST);
+	if (lock_in_session(tally_lock_client(handle), ctx, false))
+		tally_lock_signal(tally_lock_client(handle), TALLY_LOCK_LOST);
 }
 
 /* What was handed over through this link may not have arrived. */
 static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 	struct tally_session *s = ctx;
 	unsigned long flags;
 
@@ -63,9 +81,10 @@ static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 	tally_lock_run_unlock(c, flags);
 }
 
-/* Every lock of our arenas that is not deleted; @class < 0: of any class. */
-static void homes_each(struct tally_session *s, int class, home_fn fn)
+/* The session is over: so it is for every lock of ours of that class. */
+static void homes_end(struct tally_session *s, u8 class)
 {
+	struct tally_lock_home *h;
 	struct tally_object *object;
 	struct tally_arena *arena;
 	u32 id = 0, after;
@@ -75,27 +94,18 @@ static void homes_each(struct tally_session *s, int class, home_fn fn)
 		after = 0;
 		while ((object = tally_object_next(arena, after))) {
 			after = object->id;
+			h = tally_lock_home(object);
 			if (object->config.type == &tally_lock_type &&
-			    (class < 0 || tally_lock_home(object)->class == class)) {
-				mutex_lock(&tally_lock_home(object)->lock);
-				fn(tally_lock_home(object), s);
-				mutex_unlock(&tally_lock_home(object)->lock);
+			    h->class == class) {
+				mutex_lock(&h->lock);
+				tally_lock_home_session_end(h, s);
+				mutex_unlock(&h->lock);
 			}
 			tally_object_put(object);
 		}
 		tally_arena_put(arena);
+		cond_resched();
 	}
-}
-
-static void home_link_down(struct tally_lock_home *h, struct tally_session *s)
-{
-	struct home_node *hn = tally_lock_home_node(h, s->peer_slot);
-	struct tally_lh_event ev = { .kind = TALLY_LHE_LINK_DOWN };
-
-	if (!hn)
-		return;
-	ev.node = &hn->n;
-	tally_lock_home_step(h, &ev);
 }
 
 /*
@@ -104,29 +114,53 @@ static void home_link_down(struct tally_lock_home *h, struct tally_session *s)
  */
 static void homes_end_external(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
+	struct lock_session *ls = container_of(work, struct lock_session,
 					       later.work);
+	struct tally_session *s = ls->session;
 	u64 now = ktime_get_boottime_ns();
 	unsigned long wait;
 
 	if (tally_node_running(s->node) && now < s->reclaim_at) {
 		wait = nsecs_to_jiffies(s->reclaim_at - now) + 1;
-		queue_delayed_work(s->node->wq, &s->later,
+		queue_delayed_work(s->node->wq, &ls->later,
 				   min(wait, (unsigned long)HZ / 10));
 		return;
 	}
 	if (tally_node_running(s->node))
-		homes_each(s, TALLY_CLASS_EXTERNAL, tally_lock_home_session_end);
+		homes_end(s, TALLY_CLASS_EXTERNAL);
+	kfree(ls);
 	tally_session_put(s);
 }
 
 /**
  * tally_locks_session_created - a new session
  * @s: the session
+ *
+ * Return: 0 or -ENOMEM.
  */
-void tally_locks_session_created(struct tally_session *s)
+int tally_locks_session_created(struct tally_session *s)
 {
-	INIT_DELAYED_WORK(&s->later, homes_end_external);
+	struct lock_session *ls = kzalloc(sizeof(*ls), GFP_KERNEL);
+
+	if (!ls)
+		return -ENOMEM;
+	ls->session = s;
+	INIT_DELAYED_WORK(&ls->later, homes_end_external);
+	*lock_session(s) = ls;
+	return 0;
+}
+
+/**
+ * tally_locks_open - a session opens a lock of ours
+ * @open: new
+ *
+ * Return: 0.
+ */
+int tally_locks_open(struct tally_open *open)
+{
+	struct lock_session *ls = *lock_session(open->attach->session);
+
+	return tally_lock_home_open(open, READ_ONCE(ls->resyncing));
 }
 
 /**
@@ -150,8 +184,8 @@ void tally_locks_session_live(struct tally_session *s, bool resumed)
  */
 int tally_locks_resync_end(struct tally_session *s)
 {
-	s->resyncing = false;
-	homes_each(s, -1, tally_lock_home_resync_end);
+	WRITE_ONCE((*lock_session(s))->resyncing, false);
+	tally_export_each(s, &tally_lock_type, tally_lock_home_resync_end);
 	return 0;
 }
 
@@ -163,8 +197,8 @@ void tally_locks_session_down(struct tally_session *s)
 {
 	tally_views_all(s->node, TALLY_TYPE_LOCK, lock_handed_bad, s);
 	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_down, s);
-	s->resyncing = true;
-	homes_each(s, -1, home_link_down);
+	WRITE_ONCE((*lock_session(s))->resyncing, true);
+	tally_export_each(s, &tally_lock_type, tally_lock_home_link_down);
 }
 
 /**
@@ -182,8 +216,11 @@ void tally_locks_session_lost(struct tally_session *s)
  */
 void tally_locks_session_over(struct tally_session *s)
 {
+	struct lock_session *ls = *lock_session(s);
+
 	tally_locks_session_lost(s);
-	homes_each(s, TALLY_CLASS_REGION, tally_lock_home_session_end);
+	homes_end(s, TALLY_CLASS_REGION);
+	*lock_session(s) = NULL;
 	tally_session_get(s);
-	queue_delayed_work(s->node->wq, &s->later, 0);
+	queue_delayed_work(s->node->wq, &ls->later, 0);
 }

@@ -5,13 +5,15 @@
 
 #include <linux/types.h>
 
+struct tally_open;
 struct tally_session;
 
-void tally_locks_session_created(struct tally_session *s);
+int tally_locks_session_created(struct tally_session *s);
 void tally_locks_session_live(struct tally_session *s, bool resumed);
 void tally_locks_session_down(struct tally_session *s);
 void tally_locks_session_lost(struct tally_session *s);
 void tally_locks_session_over(struct tally_session *s);
+int tally_locks_open(struct tally_open *open);
 int tally_locks_resync_end(struct tally_session *s);
 
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lock messages that come. */
+#include "client/views.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/recover.h"
 #include "lock/recv.h"
+#include "lock/type.h"
 #include "lock/wire.h"
 #include "session/peer.h"
 
@@ -85,7 +87,7 @@ static int lock_handover(struct tally_session *from, const void *body, u32 len)
 	tally_session_put(home);
 	if (!handle)
 		return 0;
-	if (handle->type == TALLY_TYPE_LOCK)
+	if (handle->ops == &tally_lock_type)
 		tally_lock_client_message(handle, &msg, NULL);
 	tally_handle_put(handle);
 	return 0;

@@ -194,10 +194,8 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	int k;
 
 	memset(info, 0, sizeof(*info));
-	mutex_lock(&object->arena->lock);
-	info->set = tally_lock_home(object)->set;
-	mutex_unlock(&object->arena->lock);
 	mutex_lock(&h->lock);
+	info->set = h->set;
 	state = h->lh.cpu ? 0 : READ_ONCE(word[0]);
 	info->holder_slot = home_holder(&h->lh, state);
 	info->holders = home_holders(&h->lh, state);

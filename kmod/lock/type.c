@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "lock/type.h"
 
-#include "fs/file.h"
 #include "home/export.h"
 #include "lock/api_async.h"
 #include "lock/client.h"
+#include "lock/file.h"
 #include "lock/home.h"
 #include "lock/nl.h"
 #include "lock/recover.h"
 #include "lock/recv.h"
 #include "lock/show.h"
 #include <uapi/linux/tally.h>
-
-static int lock_created(struct tally_session *s)
-{
-	tally_locks_session_created(s);
-	return 0;
-}
 
 static int lock_fs_take(struct tally_object *object,
 			const struct tally_ioc_create *arg)
@@ -37,20 +31,29 @@ static const struct tally_type_message lock_messages[] = {
 	{}
 };
 
+static bool lock_valid(const struct tally_rep_open *rep)
+{
+	return !rep->size && !rep->mrs && !rep->mr_bytes &&
+	       rep->lock_class <= TALLY_CLASS_REGION && rep->lock_cache <= 1;
+}
+
 const struct tally_type_ops tally_lock_type = {
 	.id		= TALLY_TYPE_LOCK,
 	.name		= "lock",
 	.word		= true,
 	.object_size	= sizeof(struct tally_lock_home),
-	.open_size	= sizeof(struct tally_open),
+	.open_size	= sizeof(struct tally_lock_open),
 	.messages	= lock_messages,
 	.check		= tally_lock_home_check,
 	.create		= tally_lock_home_create,
 	.deleted	= tally_lock_home_delete,
 	.destroy	= tally_lock_home_destroy,
 	.fill		= tally_lock_home_fill,
+	.open		= tally_locks_open,
+	.close		= tally_lock_home_close,
+	.forget		= tally_lock_home_forget,
 	.message	= tally_lock_message,
-	.created	= lock_created,
+	.created	= tally_locks_session_created,
 	.live		= tally_locks_session_live,
 	.down		= tally_locks_session_down,
 	.lost		= tally_locks_session_lost,
@@ -59,6 +62,10 @@ const struct tally_type_ops tally_lock_type = {
 	.news		= tally_lock_news,
 	.notice		= tally_lock_notice,
 	.question	= tally_lock_who,
+	.valid		= lock_valid,
+	.attach		= tally_lock_client_attach,
+	.error		= tally_lock_client_error,
+	.release	= tally_lock_client_destroy,
 	.fops		= &tally_lock_ops,
 	.fs_take	= lock_fs_take,
 	.nl_attrs	= TALLY_LOCK_NL_ATTRS,
@@ -78,7 +85,7 @@ int tally_lock_init(void)
 {
 	int err;
 
-	err = tally_lock_homes_init();
+	err = tally_lock_homes_init(&tally_lock_local);
 	if (err)
 		return err;
 	err = tally_lock_clients_init();

@@ -2,6 +2,7 @@
 /* Locks for their users on this node. */
 #include <linux/sched/signal.h>
 #include "lock/user.h"
+#include "client/handle.h"
 #include "session/lease.h"
 #include "session/session.h"
 
@@ -113,7 +114,7 @@ void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode)
 
 static int lock_enqueue(struct tally_lock_req *req, bool try)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->lock, flags);
@@ -154,7 +155,7 @@ static int lock_result(struct tally_lock_req *req)
  */
 bool tally_lock_cancel(struct tally_lock_req *req, int why)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	bool waits;
 
@@ -200,8 +201,8 @@ static int lock_ask(struct tally_lock_req *req, bool try)
 	int err = 0;
 
 	/* One that dies now would have died just after. */
-	if (READ_ONCE(handle->lock->lc.st) == TALLY_LC_DEAD)
-		err = lock_bind(handle->lock);
+	if (READ_ONCE(tally_lock_client(handle)->lc.st) == TALLY_LC_DEAD)
+		err = lock_bind(tally_lock_client(handle));
 
 	if (!err)
 		err = lock_enqueue(req, try);
@@ -220,7 +221,7 @@ static long lock_wait(struct tally_lock_req *req, long timeout)
 /* The one that ends @req kicks the conn its answer may come on, which is referenced. */
 static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	struct tally_conn *conn = NULL;
 	unsigned long flags;
 
@@ -235,7 +236,7 @@ static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 /* True: it has been answered. */
 static bool lock_help_end(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	bool answered;
 
@@ -258,7 +259,7 @@ static bool lock_help(struct tally_lock_req *req, long timeout)
 	if (!conn)
 		return false;
 	tally_cq_help(&conn->cq, &req->wake, min(timeout, LOCK_HELP),
-		      &req->handle->lock->polls);
+		      &tally_lock_client(req->handle)->polls);
 	answered = lock_help_end(req);
 	tally_conn_put(conn);
 	return answered;
@@ -323,7 +324,7 @@ int tally_lock_request(struct tally_lock_req *req, bool try)
  */
 int tally_lock_release(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	int err = 0;
 
@@ -364,7 +365,7 @@ static int lock_held_in(struct tally_lock_client *c, struct tally_lock_req *req,
  */
 int tally_lock_downgrade(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	int err;
 
@@ -388,7 +389,7 @@ int tally_lock_downgrade(struct tally_lock_req *req)
  */
 int tally_lock_request_upgrade(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	int err;
 
@@ -433,7 +434,7 @@ int tally_lock_upgrade(struct tally_lock_req *req)
  */
 bool tally_lock_held(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	bool held;
 
@@ -456,7 +457,7 @@ u64 tally_lock_lease_left(struct tally_lock_req *req)
 
 	if (!tally_lock_held(req))
 		return 0;
-	s = tally_lock_session(req->handle->lock);
+	s = tally_lock_session(tally_lock_client(req->handle));
 	if (!s)
 		return left;
 	left = tally_session_lease_left(s);
@@ -486,7 +487,7 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 void tally_lock_client_user(struct tally_handle *handle,
 			    struct tally_lock_user *user)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 	struct tally_lock_req *req;
 	unsigned long flags;
 

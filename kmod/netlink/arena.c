@@ -3,6 +3,8 @@
 #include "home/admin.h"
 #include "home/export.h"
 #include "netlink/family.h"
+#include "home/admin.h"
+#include "home/export.h"
 #include "netlink/msg.h"
 
 static_assert((int)TALLY_ARENA_STATUS_DEAD == (int)TALLY_ARENA_DEAD);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "genl_compat.h"
+#include "compat/genl_compat.h"
 #include "netlink/family.h"
 #include "netlink/msg.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cred.h>
-#include "genl_compat.h"
+#include "compat/genl_compat.h"
 #include "base/name.h"
 #include "netlink/msg.h"
 #include "session/nodes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "genl_compat.h"
+#include "compat/genl_compat.h"
 #include "home/admin.h"
 #include "netlink/msg.h"
 #include "object/type.h"

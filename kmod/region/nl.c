@@ -2,7 +2,7 @@
 #include "region/nl.h"
 
 #include "netlink/msg.h"
-#include "region/region.h"
+#include "region/home.h"
 
 /**
  * tally_region_nl_take - what shall a region be?

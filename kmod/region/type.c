@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "region/type.h"
 
-#include "fs/file.h"
-#include "home/export.h"
-#include "region/nl.h"
-#include <uapi/linux/tally.h>
+#include "region/client.h"
+#include "region/file.h"
 #include "region/home.h"
+#include "region/nl.h"
 
 static int region_fs_take(struct tally_object *object,
 			  const struct tally_ioc_create *arg)
@@ -37,6 +36,10 @@ const struct tally_type_ops tally_region_type = {
 	.fill		= tally_region_fill,
 	.close		= tally_region_close,
 	.request	= tally_region_request,
+	.valid		= tally_region_valid,
+	.attach		= tally_region_attach,
+	.error		= tally_region_error,
+	.release	= tally_region_release,
 	.fops		= &tally_region_ops,
 	.fs_take	= region_fs_take,
 	.nl_attrs	= TALLY_REGION_NL_ATTRS,

@@ -93,10 +93,6 @@ enum tally_session_state {
  * @over: over() was called
  * @told: lost() was called; under @upcall
  * @home: what the peer was given here, opaque; set in created()
- * @resyncing: private to the layers above (lock/user.c): between a break and
- *	the end of the peer's snapshot
- * @later: private to the layers above (lock/user.c): ends locks after the
- *	lease; holds a reference while it is queued
  */
 struct tally_session {
 	struct kref ref;
@@ -147,8 +143,6 @@ struct tally_session {
 	bool over;
 	bool told;
 	void *home;
-	bool resyncing;
-	struct delayed_work later;
 };
 
 /**

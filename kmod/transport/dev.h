@@ -42,7 +42,7 @@ enum tally_atomics {
  * @max_sge: scatter elements one work request may have
  * @max_rd_atomic: reads and atomics in flight as initiator
  * @max_dest_rd_atomic: reads and atomics in flight as target
- * @bulk: work requests of bulk transfers in flight, region/xfer.c; begins as 0
+ * @busy_bytes: bytes that its users keep it busy with, where they keep count
  */
 struct tally_dev {
 	struct ib_device *ibdev;
@@ -65,7 +65,7 @@ struct tally_dev {
 	u32 max_sge;
 	u8 max_rd_atomic;
 	u8 max_dest_rd_atomic;
-	atomic_t bulk;
+	atomic_t busy_bytes;
 };
 
 /**
