@@ -116,7 +116,7 @@ static void handshake_arm(struct tally_handshake *hs, unsigned long wait)
 	if (!hs->finished) {
 		kref_get(&hs->ref);
 		if (mod_delayed_work(hs->node->wq, &hs->deadline, wait))
-			kref_put(&hs->ref, handshake_free);
+			handshake_put(hs);
 	}
 	spin_unlock(&hs->node->half_lock);
 }
@@ -145,7 +145,7 @@ static int handshake_send(struct tally_handshake *hs, u16 type,
 	return err;
 }
 
-/* HELLO or CHALLENGE of ours: say who we are. @resume: session, or 0. */
+/* HELLO or CHALLENGE of ours. @resume: session to go on with, or 0. */
 static void hello_fill(struct tally_handshake *hs,
 		       struct tally_msg_hello *hello, u64 resume)
 {
@@ -202,31 +202,20 @@ static enum tally_refusal hello_check(const struct tally_msg_hello *hello,
 	return TALLY_REFUSE_NONE;
 }
 
-static const char *refusal_sentence(enum tally_refusal reason)
-{
-	switch (reason) {
-	case TALLY_REFUSE_VERSION:
-		return "the two nodes speak different versions of the protocol";
-	case TALLY_REFUSE_UNKNOWN_PEER:
-		return "no peer of that name is configured here";
-	case TALLY_REFUSE_WRONG_NAME:
-		return "the node at that address has another name";
-	case TALLY_REFUSE_AUTH:
-		return "the proof of the cluster key is wrong";
-	case TALLY_REFUSE_AUTH_MISMATCH:
-		return "one side has a cluster key and the other has none";
-	case TALLY_REFUSE_COLLISION:
-		return "the connection in the other direction goes on";
-	case TALLY_REFUSE_ABI:
-		return "the two machines have different byte orders";
-	case TALLY_REFUSE_EPOCH:
-		return "the epoch is lower than one seen before";
-	case TALLY_REFUSE_SHUTDOWN:
-		return "the node is being stopped";
-	default:
-		return "the handshake was not followed";
-	}
-}
+static const char * const refusals[__TALLY_REFUSE_MAX] = {
+	[TALLY_REFUSE_VERSION] =
+		"the two nodes speak different versions of the protocol",
+	[TALLY_REFUSE_UNKNOWN_PEER] = "no peer of that name is configured here",
+	[TALLY_REFUSE_WRONG_NAME] = "the node at that address has another name",
+	[TALLY_REFUSE_AUTH] = "the proof of the cluster key is wrong",
+	[TALLY_REFUSE_AUTH_MISMATCH] =
+		"one side has a cluster key and the other has none",
+	[TALLY_REFUSE_COLLISION] =
+		"the connection in the other direction goes on",
+	[TALLY_REFUSE_ABI] = "the two machines have different byte orders",
+	[TALLY_REFUSE_EPOCH] = "the epoch is lower than one seen before",
+	[TALLY_REFUSE_SHUTDOWN] = "the node is being stopped",
+};
 
 /* Turn the other side away, saying why. @text: NULL for the usual sentence. */
 static void handshake_refuse(struct tally_handshake *hs,
@@ -237,8 +226,7 @@ static void handshake_refuse(struct tally_handshake *hs,
 		.version = cpu_to_be16(TALLY_WIRE_VERSION),
 	};
 
-	if (!text)
-		text = refusal_sentence(reason);
+	text = text ?: refusals[reason] ?: "the handshake was not followed";
 	strscpy(body.text, text, sizeof(body.text));
 	atomic64_inc(&hs->node->stats.refused[reason]);
 	trace_tally_handshake_refuse(hs->conn, hs->incoming, reason);
@@ -397,16 +385,6 @@ static enum tally_refusal handshake_settle(struct tally_handshake *hs,
 	return reason;
 }
 
-static void handshake_name_in_use(struct tally_handshake *hs)
-{
-	struct sockaddr_storage here = hs->peer->addr;
-	char text[128];
-
-	snprintf(text, sizeof(text), "the name %s is in use by %pISpc, asked for by %pISpc",
-		 hs->peer->name, &here, &hs->from);
-	handshake_refuse(hs, TALLY_REFUSE_NAME_IN_USE, text);
-}
-
 static int handshake_send_ready(struct tally_handshake *hs,
 				struct tally_session *s, bool resumed,
 				const u8 *key)
@@ -466,20 +444,23 @@ static void handshake_admit(struct tally_handshake *hs)
 	u8 key[TALLY_MAC_SIZE];
 	enum tally_refusal reason;
 	u64 id = get_random_u64();
+	char text[128] = "";
 	bool resumed;
 
 	reason = handshake_settle(hs, &s);
 	resumed = s;
-	if (reason == TALLY_REFUSE_NAME_IN_USE) {
-		handshake_name_in_use(hs);
-		return;
-	}
+	if (reason == TALLY_REFUSE_NAME_IN_USE)
+		snprintf(text, sizeof(text), "the name %s is in use by %pISpc, asked for by %pISpc",
+			 hs->peer->name, &hs->peer->addr, &hs->from);
 	if (!reason && tally_auth_session_key(&hs->node->auth, &hs->t, key))
 		reason = TALLY_REFUSE_AUTH;
 	if (!reason && !s)
 		s = handshake_new_session(hs, id ?: 1, 0);
 	if (reason || IS_ERR(s)) {
-		handshake_refuse(hs, reason ?: TALLY_REFUSE_BUSY, NULL);
+		handshake_refuse(hs, reason ?: TALLY_REFUSE_BUSY,
+				 *text ? text : NULL);
+		if (!IS_ERR_OR_NULL(s))
+			tally_session_put(s);
 		return;
 	}
 	tally_handshake_cancel(hs->peer, -ENOTCONN);
@@ -717,7 +698,7 @@ static struct tally_handshake *handshake_alloc(struct tally_node *node,
 
 /**
  * tally_handshake_connect - begin an attempt
- * @peer: to whom; under peer->lock
+ * @peer: the peer; under peer->lock
  *
  * Return: 0, and tally_peer_failed() or a session follows; or an errno.
  */
@@ -817,12 +798,6 @@ static void handshake_make_room(struct tally_node *node,
 	tally_conn_fail(victim->conn, -EBUSY);
 }
 
-static size_t sockaddr_size(const struct sockaddr *sa)
-{
-	return sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
-					  sizeof(struct sockaddr_in6);
-}
-
 /**
  * tally_handshake_request - may this connection try to become a link?
  * @node: our node
@@ -842,7 +817,8 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 	hs = handshake_alloc(node, true);
 	if (!hs)
 		return TALLY_REFUSE_BUSY;
-	memcpy(&hs->from, from, sockaddr_size(from));
+	memcpy(&hs->from, from, from->sa_family == AF_INET ?
+	       sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
 	spin_lock(&node->half_lock);
 	running = node->state == TALLY_NODE_RUNNING;
 	if (running) {

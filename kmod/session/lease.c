@@ -8,7 +8,7 @@ static u64 lease_ns(struct tally_session *s)
 	return (u64)s->lease_ms * NSEC_PER_MSEC;
 }
 
-/* We asked at @since and were answered: we may act until some time after. */
+/* We asked at @since and were answered: we may act for some time after it. */
 static void lease_client(struct tally_session *s, u64 since)
 {
 	u64 lease = lease_ns(s);
@@ -22,8 +22,11 @@ static void lease_client(struct tally_session *s, u64 since)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* We were asked now: we wait for some time before we take anything back. */
-static void lease_home(struct tally_session *s)
+/**
+ * tally_lease_extend - the peer asked for a renewal
+ * @s: the session: we wait for some time before we take anything back
+ */
+void tally_lease_extend(struct tally_session *s)
 {
 	u64 lease = lease_ns(s);
 	unsigned long flags;
@@ -82,7 +85,7 @@ void tally_lease_start(struct tally_session *s, u64 since, bool acked)
 	s->asked_at = since;
 	if (acked || !s->lived)
 		lease_client(s, since);
-	lease_home(s);
+	tally_lease_extend(s);
 	queue_delayed_work(s->node->wq, &s->tick,
 			   nsecs_to_jiffies(lease_ns(s) / 4) + 1);
 }
@@ -126,15 +129,6 @@ void tally_lease_ping(struct tally_session *s)
 	};
 
 	tally_session_send(s, TALLY_MSG_RENEW, &renew, sizeof(renew));
-}
-
-/**
- * tally_lease_extend - the peer asked for a renewal
- * @s: the session
- */
-void tally_lease_extend(struct tally_session *s)
-{
-	lease_home(s);
 }
 
 /**

@@ -45,10 +45,10 @@ bool tally_node_running(struct tally_node *node)
 }
 
 /**
- * tally_node_event - tell those who watch
+ * tally_node_event - tell the monitors
  * @node: where it happened
  * @event: what, one word
- * @subject: to whom or to what
+ * @subject: to what
  * @detail: more, may be ""
  */
 void tally_node_event(struct tally_node *node, const char *event,

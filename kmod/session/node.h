@@ -47,8 +47,8 @@ enum tally_node_state {
  * @lease_ms: lease
  * @epoch: ordered epoch from stable storage, 0 without one (14 bits)
  * @key: description of the cluster key in the caller's keyrings, "" for none
- * @clean: nobody holds a lock of this home any more, so that it need not wait
- *	for a lease before it grants (the administrator's word)
+ * @clean: no lock of this home is held any more, so that it need not wait for
+ *	a lease before it grants (the administrator's word)
  * @no_atomics: never post atomics from this node; use arenas by message
  * @mem_limit: bytes of region memory its arenas may take together, 0: no limit
  */

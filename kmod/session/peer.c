@@ -95,7 +95,7 @@ static void peer_connect(struct work_struct *work)
  * @peer: the peer
  * @err: errno
  * @refusal: enum tally_refusal when we were turned away, else 0
- * @text: sentence of the one who did, or NULL
+ * @text: the sentence that came with it, or NULL
  */
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text)

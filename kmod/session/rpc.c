@@ -5,7 +5,7 @@
 #include "base/trace.h"
 #include "session/rpc.h"
 
-/* Slots that questions who holds a lock may take. */
+/* Slots that questions for the holders of a lock may take. */
 #define RPC_WHO_MAX	4
 
 /**
@@ -310,16 +310,13 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 
 	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
 		return -EMSGSIZE;
-	call = kmalloc(sizeof(*call), GFP_NOIO);
+	call = kzalloc(sizeof(*call), GFP_NOIO);
 	if (!call)
 		return -ENOMEM;
 	kref_init(&call->ref);
 	init_completion(&call->done);
-	call->status = 0;
-	call->link = 0;
 	call->type = type;
 	call->len = len;
-	call->reply_len = 0;
 	memcpy(call->body, body, len);
 
 	/* A caller that asks again and again ends here. */
