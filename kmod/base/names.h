@@ -3,6 +3,7 @@
 #ifndef TALLY_NAMES_H
 #define TALLY_NAMES_H
 
+#include <linux/sched.h>	/* which the next forgets */
 #include <linux/rhashtable-types.h>
 
 /**

@@ -116,7 +116,6 @@ struct tally_lock_way {
  * @handle: its handle, which owns this struct
  * @session: session @lc stands in, referenced; NULL for our own locks
  * @lock: protects all but @handle; any context
- * @set: settings, from the home
  * @error: what its users get instead of -ENOTCONN, 0: that
  * @set: settings, from the home
  * @lc: the state table
@@ -161,7 +160,6 @@ struct tally_lock_client {
 	spinlock_t lock;	/* all but @handle */
 	struct tally_lock_set set;
 	int error;
-	struct tally_lock_set set;
 	struct tally_lc lc;
 	struct list_head queue;
 	struct list_head holders;

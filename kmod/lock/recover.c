@@ -4,7 +4,6 @@
  * snapshots, leases, ends.
  */
 #include <linux/slab.h>
-#include "base/trace.h"
 #include "client/views.h"
 #include "home/export.h"
 #include "lock/client.h"

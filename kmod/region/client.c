@@ -4,6 +4,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "region/chunk.h"
+#include "home/quota.h"
 #include "region/home.h"
 #include "region/xfer.h"
 #include "session/rpc.h"

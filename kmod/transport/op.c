@@ -327,7 +327,7 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		__set_bit(op->slot, table->slots);
 	table->credits -= tally_op_num_wrs(op);
-	WRITE_ONCE(conn->cq.flying, conn->cq.flying + 1);
+	tally_cq_posted(&conn->cq);
 	op->posted = true;
 	list_add_tail(&op->list, &table->posted);
 	tally_op_count_posted(op, tally_op_stats(op, conn));
