@@ -11,7 +11,6 @@
 #include "netlink/family.h"
 #include "region/type.h"
 #include "region/xfer.h"
-#include "session/node.h"
 #include "session/nodes.h"
 #include "session/rpc.h"
 #include "transport/dev.h"

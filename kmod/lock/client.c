@@ -20,6 +20,7 @@
 #include "session/node.h"
 #include "session/peer.h"
 #include "transport/msg.h"
+#include "session/lease.h"
 
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)

@@ -13,6 +13,8 @@
 #include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
+#include "session/lease.h"
+#include "session/rpc.h"
 
 /*
  * So long for all answers. For one a quarter of what is left, or of the lease: those

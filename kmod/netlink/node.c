@@ -23,7 +23,7 @@ static void count(struct tally_node *node, struct node_counts *counts)
 	memset(counts, 0, sizeof(*counts));
 	mutex_lock(&node->lock);
 	counts->state = node->state;
-	counts->peers = node->peer_count;
+	counts->peers = tally_names_count(&node->peer_names);
 	list_for_each(pos, &node->users)
 		counts->users++;
 	mutex_unlock(&node->lock);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/rhashtable.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "base/trace.h"
 #include "session/lease.h"
@@ -86,7 +87,10 @@ static void session_link_work(struct work_struct *work)
 	struct tally_session *s = container_of(work, struct tally_session,
 					       link_work);
 	bool settled, broken, end, lived;
+	unsigned int noio;
 
+	/* Memory may wait for what is done here. */
+	noio = memalloc_noio_save();
 	mutex_lock(&s->upcall);
 	session_tell_lost(s);
 	spin_lock_irq(&s->lock);
@@ -102,6 +106,7 @@ static void session_link_work(struct work_struct *work)
 	if (end)
 		session_tell_over(s);
 	mutex_unlock(&s->upcall);
+	memalloc_noio_restore(noio);
 	wake_up_all(&s->wait);
 	if (settled && broken && lived)
 		s->owner_ops->link_lost(s);

@@ -108,11 +108,13 @@ void tally_link_lanes_work(struct work_struct *work)
 {
 	struct tally_session *s = container_of(work, struct tally_session,
 					       lanes_work);
+	unsigned int noio = memalloc_noio_save();
 
 	if (s->initiator)
 		link_send_active(s, TALLY_MSG_ACTIVE);
 	else if (READ_ONCE(s->active))
 		link_answer_active(s);
+	memalloc_noio_restore(noio);
 	tally_session_put(s);
 }
 

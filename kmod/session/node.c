@@ -76,7 +76,7 @@ void tally_user_add(struct tally_node *node, struct tally_user *user,
 	snprintf(user->object, sizeof(user->object), "%s%s%s", arena,
 		 *object ? "/" : "", object);
 	mutex_lock(&node->lock);
-	user->id = ++node->last_user;
+	user->id = ++node->user_last;
 	list_add_tail(&user->list, &node->users);
 	mutex_unlock(&node->lock);
 }

@@ -15,6 +15,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
+#include "base/names.h"
 #include "base/stats.h"
 #include "session/auth.h"
 
@@ -132,13 +133,12 @@ struct tally_peer_ops {
  * @lock: protects state, users, and changes of peers; process context, may be
  *	held while sleeping for memory, never while waiting for the network
  * @state: RUNNING, STOPPING, STOPPED
- * @peers: struct tally_peer by number, for walks
+ * @peers: struct tally_peer by id, for walks
  * @peer_names: the same by name
- * @peer_next: number of the next one
- * @peer_count: how many
+ * @peer_next: id of the next one
  * @peers_stopping: peers that were deleted and have not ended yet
  * @users: struct tally_user
- * @last_user: id of the last one
+ * @user_last: id of the last one
  * @half_lock: protects @half and @half_count
  * @half: half-open handshakes
  * @half_count: how many
@@ -171,12 +171,11 @@ struct tally_node {
 	struct mutex lock;	/* see above */
 	enum tally_node_state state;
 	struct xarray peers;
-	struct rhashtable peer_names;
+	struct tally_names peer_names;
 	u32 peer_next;
-	u32 peer_count;
 	atomic_t peers_stopping;
 	struct list_head users;
-	u32 last_user;
+	u32 user_last;
 	spinlock_t half_lock;	/* half-open handshakes */
 	struct list_head half;
 	u32 half_count;

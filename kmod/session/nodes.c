@@ -29,7 +29,7 @@ static void node_free(struct work_struct *work)
 		destroy_workqueue(node->wq);
 	node->ops->node_free(node);
 	rhashtable_destroy(&node->sessions);
-	rhashtable_destroy(&node->peer_names);
+	tally_names_destroy(&node->peer_names);
 	xa_destroy(&node->peers);
 	xa_destroy(&node->slots);
 	tally_auth_exit(&node->auth);
@@ -119,7 +119,7 @@ static struct tally_node *node_alloc(struct net *net,
 	err = rhashtable_init(&node->sessions, &tally_sessions_params);
 	if (err)
 		goto err_free;
-	err = rhashtable_init(&node->peer_names, &tally_peers_params);
+	err = tally_names_init(&node->peer_names);
 	if (err)
 		goto err_sessions;
 	atomic_inc(&nodes_alive);

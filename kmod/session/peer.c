@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/random.h>
-#include <linux/rhashtable.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "session/lease.h"
@@ -8,13 +8,6 @@
 
 #define BACKOFF_MIN	20	/* ms */
 #define BACKOFF_MAX	1000
-
-const struct rhashtable_params tally_peers_params = {
-	.key_len = sizeof_field(struct tally_peer, name),
-	.key_offset = offsetof(struct tally_peer, name),
-	.head_offset = offsetof(struct tally_peer, by_name),
-	.automatic_shrinking = true,
-};
 
 static void peer_free(struct kref *ref)
 {
@@ -76,8 +69,11 @@ static void peer_connect(struct work_struct *work)
 {
 	struct tally_peer *peer = container_of(work, struct tally_peer,
 					       connect.work);
+	unsigned int noio;
 	int err;
 
+	/* Memory may wait for the session that is resumed. */
+	noio = memalloc_noio_save();
 	mutex_lock(&peer->lock);
 	if (peer_needs_link(peer)) {
 		err = 0;
@@ -91,6 +87,7 @@ static void peer_connect(struct work_struct *work)
 			peer_backoff(peer);
 	}
 	mutex_unlock(&peer->lock);
+	memalloc_noio_restore(noio);
 }
 
 /**
@@ -257,13 +254,13 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
  */
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 {
-	char key[TALLY_NAME_SIZE];
-	struct tally_peer *peer;
+	struct tally_peer *peer = NULL;
+	struct tally_name *found;
 
-	if (strscpy_pad(key, name, sizeof(key)) < 0)
-		return NULL;
 	rcu_read_lock();
-	peer = rhashtable_lookup(&node->peer_names, key, tally_peers_params);
+	found = tally_names_find(&node->peer_names, name);
+	if (found)
+		peer = container_of(found, struct tally_peer, by_name);
 	if (peer && !kref_get_unless_zero(&peer->ref))
 		peer = NULL;
 	rcu_read_unlock();
@@ -273,20 +270,19 @@ struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 /**
  * tally_peer_next - walk the peers of a node
  * @node: our node
- * @after: number of the one before, 0 to begin
+ * @after: id of the one before, 0 to begin
  *
  * Context: any.
  * Return: the next one, referenced, or NULL.
  */
 struct tally_peer *tally_peer_next(struct tally_node *node, u32 after)
 {
-	unsigned long index = after;
+	unsigned long id = after;
 	struct tally_peer *peer;
 
 	rcu_read_lock();
 	do {
-		peer = xa_find_after(&node->peers, &index, ULONG_MAX,
-				     XA_PRESENT);
+		peer = xa_find_after(&node->peers, &id, ULONG_MAX, XA_PRESENT);
 	} while (peer && !kref_get_unless_zero(&peer->ref));
 	rcu_read_unlock();
 	return peer;
@@ -321,10 +317,8 @@ static void peer_remove(struct tally_peer *peer)
 	struct tally_node *node = peer->node;
 
 	lockdep_assert_held(&node->lock);
-	rhashtable_remove_fast(&node->peer_names, &peer->by_name,
-			       tally_peers_params);
+	tally_names_del(&node->peer_names, &peer->by_name);
 	xa_erase(&node->peers, peer->id);
-	node->peer_count--;
 	atomic_inc(&node->peers_stopping);
 	queue_work(node->end_wq, &peer->stop);
 }
@@ -359,7 +353,8 @@ static struct tally_peer *peer_alloc(struct tally_node *node, const char *name,
 	INIT_DELAYED_WORK(&peer->connect, peer_connect);
 	INIT_WORK(&peer->stop, peer_stop);
 	peer->node = tally_node_get(node);
-	strscpy_pad(peer->name, name, sizeof(peer->name));
+	strscpy(peer->name, name, sizeof(peer->name));
+	peer->by_name.name = peer->name;
 	peer->addr = *addr;
 	peer->backoff_ms = BACKOFF_MIN;
 	return peer;
@@ -381,8 +376,7 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 			      GFP_KERNEL);
 	if (err < 0)
 		return err;
-	err = rhashtable_lookup_insert_fast(&node->peer_names, &peer->by_name,
-					    tally_peers_params);
+	err = tally_names_add(&node->peer_names, &peer->by_name);
 	if (err) {
 		xa_erase(&node->peers, peer->id);
 		if (err == -EEXIST)
@@ -390,7 +384,6 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 		return err;
 	}
 	xa_store(&node->peers, peer->id, tally_peer_get(peer), GFP_KERNEL);
-	node->peer_count++;
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
-#include <linux/rhashtable-types.h>
 #include <linux/socket.h>
 #include <linux/workqueue.h>
 #include "session/life.h"
@@ -14,12 +13,12 @@ struct tally_handshake;
 
 /**
  * struct tally_peer - see above
- * @id: its number in tally_node.peers
+ * @id: in tally_node.peers; larger than those added before
  * @by_name: in tally_node.peer_names
  * @rcu: frees it when no look-up can see it any more
  * @ref: node, sessions, works
  * @node: our node, referenced
- * @name: its name, padded with zeros
+ * @name: its name
  * @addr: where to connect
  * @admit: one incoming handshake at a time is let in; held while an older
  *	session is ended, bounded
@@ -39,7 +38,7 @@ struct tally_handshake;
  */
 struct tally_peer {
 	u32 id;
-	struct rhash_head by_name;
+	struct tally_name by_name;
 	struct rcu_head rcu;
 	struct kref ref;
 	struct tally_node *node;
@@ -60,9 +59,6 @@ struct tally_peer {
 	struct delayed_work connect;
 	struct work_struct stop;
 };
-
-/* What struct tally_node.peer_names is made with. */
-extern const struct rhashtable_params tally_peers_params;
 
 /* None of these waits for the network. */
 int tally_peer_add(struct tally_node *node, const char *name,

@@ -197,6 +197,8 @@ bool tally_session_set_state(struct tally_session *s,
 				       BIT(TALLY_SESSION_BROKEN),
 	};
 
+	static_assert(TALLY_SESSION_OPENING == 0 && TALLY_SESSION_OVER == 3,
+		      "base/trace.h knows them by number");
 	lockdep_assert_held(&s->lock);
 	if (!(from[state] & BIT(s->state)))
 		return false;
