@@ -1,65 +1,183 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
-#include "api/api.h"
-#include "home/arena.h"
-#include "counter/counter.h"
-#include "transport/dev.h"
-#include "fs/super.h"
 #include "client/homes.h"
-#include "lock/lock.h"
+#include "client/views.h"
+#include "counter/type.h"
+#include "fs/super.h"
+#include "home/admin.h"
+#include "home/export.h"
+#include "home/serve.h"
+#include "lock/type.h"
 #include "netlink/family.h"
-#include "session/node.h"
-#include "transport/op.h"
-#include "region/region.h"
-#include "client/view.h"
+#include "region/type.h"
 #include "region/xfer.h"
+#include "session/node.h"
+#include "session/nodes.h"
+#include "session/rpc.h"
+#include "transport/dev.h"
+#include "transport/conn.h"
+
+/* The types of objects: one line each. */
+static const struct tally_type_ops *const main_types[] = {
+	&tally_counter_type,
+	&tally_lock_type,
+	&tally_region_type,
+	NULL
+};
 
 static int main_created(struct tally_session *s)
 {
-	tally_locks_session_created(s);
-	return tally_arenas_session_created(s);
+	const struct tally_type_ops *type;
+	int err = tally_exports_created(s);
+
+	tally_types_each(type)
+		if (!err && type->created)
+			err = type->created(s);
+	if (err)
+		tally_exports_over(s);
+	return err;
 }
 
 static void main_live(struct tally_session *s, bool resumed)
 {
-	tally_arenas_session_live(s, resumed);
+	const struct tally_type_ops *type;
+
+	tally_exports_live(s);
 	tally_views_session_live(s, resumed);
-	tally_locks_session_live(s, resumed);
+	tally_types_each(type)
+		if (type->live)
+			type->live(s, resumed);
 }
 
 static void main_down(struct tally_session *s)
 {
-	tally_locks_session_down(s);
+	const struct tally_type_ops *type;
+
+	tally_types_each(type)
+		if (type->down)
+			type->down(s);
+}
+
+static void main_lost(struct tally_session *s)
+{
+	const struct tally_type_ops *type;
+
+	tally_types_each(type)
+		if (type->lost)
+			type->lost(s);
 }
 
 static void main_over(struct tally_session *s)
 {
-	tally_locks_session_over(s);
+	const struct tally_type_ops *type;
+
+	tally_types_each(type)
+		if (type->over)
+			type->over(s);
 	tally_views_session_over(s);
-	tally_arenas_session_over(s);
+	tally_exports_over(s);
+}
+
+static void main_leave(struct tally_session *s)
+{
+	const struct tally_type_ops *type;
+
+	tally_types_each(type)
+		if (type->leave)
+			type->leave(s);
+}
+
+/* What a message of a type is about; false when it is malformed. */
+static bool main_aim(const struct tally_type_message *message, const void *body,
+		     u32 len, enum tally_aim *aim)
+{
+	const struct tally_wire_object *which = body;
+
+	if (len != message->len)
+		return false;
+	*aim = message->aim_of ? message->aim_of(body) : message->aim;
+	return *aim == TALLY_AIM_SESSION || !which->reserved;
+}
+
+static struct tally_handle *main_handle(struct tally_session *s,
+					const struct tally_wire_object *which)
+{
+	return tally_views_by_id(s, be32_to_cpu(which->arena),
+				 be32_to_cpu(which->object),
+				 be32_to_cpu(which->generation));
+}
+
+static void main_question(const struct tally_type_ops *type,
+			  struct tally_session *s, struct tally_sreq *req)
+{
+	struct tally_handle *handle = main_handle(s, (void *)req->body);
+
+	if (!handle) {
+		tally_sreq_reply(req, -ENOENT, NULL, 0);
+		return;
+	}
+	if (READ_ONCE(handle->made) && handle->ops == type)
+		type->question(handle, req);
+	else
+		tally_sreq_reply(req, -EPROTOTYPE, NULL, 0);
+	tally_handle_put(handle);
 }
 
 static void main_request(struct tally_session *s, struct tally_sreq *req)
 {
-	if (tally_arenas_request(s, req) || tally_counter_request(s, req) ||
-	    tally_region_request(s, req) || tally_locks_request(s, req))
+	const struct tally_type_message *message;
+	const struct tally_type_ops *type;
+	enum tally_aim aim;
+
+	if (tally_serve_request(req))
 		return;
-	tally_sreq_reply(req, -EOPNOTSUPP, NULL, 0);
+	message = tally_type_message(req->type, &type);
+	if (!message)
+		tally_sreq_reply(req, -EOPNOTSUPP, NULL, 0);
+	else if (!main_aim(message, req->body, req->len, &aim))
+		tally_serve_malformed(req, message->malformed);
+	else if (aim == TALLY_AIM_OPEN && type->request)
+		tally_serve_object(type, req);
+	else if (aim == TALLY_AIM_HANDLE && type->question)
+		main_question(type, s, req);
+	else
+		tally_sreq_reply(req, -EOPNOTSUPP, NULL, 0);
 }
 
-static int main_message(struct tally_session *s, u16 type, const void *body,
+static int main_notice(const struct tally_type_ops *type,
+		       struct tally_session *s, u16 number, const void *body,
+		       u32 len)
+{
+	struct tally_handle *handle = main_handle(s, body);
+	int err = -EPROTO;
+
+	if (!handle)
+		return 0;
+	if (handle->ops == type && type->notice)
+		err = type->notice(handle, number, body, len);
+	tally_handle_put(handle);
+	return err;
+}
+
+static int main_message(struct tally_session *s, u16 number, const void *body,
 			u32 len)
 {
-	switch (type) {
-	case TALLY_MSG_FORGET:
+	const struct tally_type_message *message;
+	const struct tally_type_ops *type;
+	enum tally_aim aim;
+
+	if (number == TALLY_MSG_FORGET)
 		return tally_views_forget(s, body, len);
-	case TALLY_MSG_FORGOTTEN:
-		return tally_arenas_forgotten(s, body, len);
-	case TALLY_MSG_LOCK:
-	case TALLY_MSG_RESYNC:
-		return tally_locks_message(s, type, body, len);
-	}
-	return -EPROTO;
+	if (number == TALLY_MSG_FORGOTTEN)
+		return tally_exports_forgotten(s, body, len);
+	message = tally_type_message(number, &type);
+	if (!message || !main_aim(message, body, len, &aim))
+		return -EPROTO;
+	if (aim == TALLY_AIM_OPEN)
+		return tally_serve_message(type, s, number, body, len);
+	if (aim == TALLY_AIM_HANDLE)
+		return main_notice(type, s, number, body, len);
+	return type->news ? type->news(s, number, body, len) : -EPROTO;
 }
 
 static int main_node_start(struct tally_node *node)
@@ -92,9 +210,9 @@ static const struct tally_node_ops main_node_ops = {
 		.created = main_created,
 		.live = main_live,
 		.down = main_down,
-		.lost = tally_locks_session_lost,
+		.lost = main_lost,
 		.over = main_over,
-		.leave = tally_locks_session_leave,
+		.leave = main_leave,
 		.request = main_request,
 		.message = main_message,
 	},
@@ -108,12 +226,10 @@ static int __init tally_init(void)
 {
 	int err;
 
-	err = tally_op_init();
-	if (err)
-		return err;
+	tally_types_set(main_types);
 	err = tally_conn_init();
 	if (err)
-		goto err_op;
+		return err;
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
@@ -123,15 +239,15 @@ static int __init tally_init(void)
 	err = tally_homes_init();
 	if (err)
 		goto err_xfer;
-	err = tally_nodes_init(&main_node_ops);
+	err = tally_lock_init();
 	if (err)
 		goto err_homes;
-	err = tally_api_locks_init();
+	err = tally_nodes_init(&main_node_ops);
 	if (err)
-		goto err_nodes;
+		goto err_lock;
 	err = tally_fs_init();
 	if (err)
-		goto err_api;
+		goto err_nodes;
 	err = tally_netlink_init();
 	if (err)
 		goto err_fs;
@@ -139,10 +255,10 @@ static int __init tally_init(void)
 
 err_fs:
 	tally_fs_exit();
-err_api:
-	tally_api_locks_exit();
 err_nodes:
 	tally_nodes_exit();
+err_lock:
+	tally_lock_exit();
 err_homes:
 	tally_homes_exit();
 err_xfer:
@@ -151,8 +267,6 @@ err_dev:
 	tally_dev_exit();
 err_conn:
 	tally_conn_exit();
-err_op:
-	tally_op_exit();
 	return err;
 }
 
@@ -160,13 +274,12 @@ static void __exit tally_exit(void)
 {
 	tally_netlink_exit();
 	tally_fs_exit();
-	tally_api_locks_exit();
 	tally_nodes_exit();
+	tally_lock_exit();
 	tally_homes_exit();
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
-	tally_op_exit();
 }
 
 module_init(tally_init);

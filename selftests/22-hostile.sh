@@ -3,7 +3,7 @@
 # Lane: one
 # Seconds: 600
 #
-# A peer that proved who it is, has a live session, and then does what no peer
+# A peer that proved its identity, has a live session, and then does what no peer
 # should: the node refuses, counts it, goes on, and has lost nothing.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
@@ -74,7 +74,7 @@ opened() {
 	exec 5< "$mnt/a/e/r"
 }
 
-# holds NUMBER...: it has a lock of ours, and answers who does with so many bytes.
+# holds NUMBER...: it has a lock of ours, and answers WHO with so many bytes.
 holds() {
 	attack who "$@" && begun_says hostile granted 60
 }
@@ -134,7 +134,7 @@ check "of locks" tally -m "$mnt/a" lock run e/l -- true
 check "of regions" dd if=/dev/zero of="$mnt/a/e/r" bs=4096 count=16
 retreat
 
-# EIOCBQUEUED: nobody but the kernel has it.
+# EIOCBQUEUED: only the kernel knows it.
 before=$(stat_of a bad_message)
 check "it answers with an errno that is none" attack_home status 529
 check "that is no answer" wait_until 60 no_answer
@@ -175,11 +175,9 @@ check "and is thrown out" thrown_out 90
 retreat
 
 check "a lock for it" tally lock add t/w class region node a
-check "it takes that" holds 48 48 8 47
-check_equal "it is asked in the reads of a list, not in the request" "0 1 1" \
-	"$(python3 "$LIB_DIR/dump.py" ask t w "$lib_work/hostile" '^asked')"
-check_equal "and only where that is wanted" "0 0 1" \
-	"$(python3 "$LIB_DIR/dump.py" look t w "$lib_work/hostile" '^asked')"
+check "it takes that" holds 48 8 47
+check_equal "a list asks nobody" "0 1" \
+	"$(python3 "$LIB_DIR/dump.py" t w "$lib_work/hostile" '^asked')"
 check_equal "what it says of itself is shown, but no escape sequence" \
 	'evil,4711,e?[31mvil,5000,7000' \
 	"$(shown holder pid comm age_ms lease_ms)"

@@ -170,7 +170,7 @@ check "flock(1) by all at once" count_up a b c d
 check_equal "each counts" 24 "$(cat "$lib_work/number")"
 check "then the lock is free" wait_until 20 shows t/l state free
 
-# Exclusive: who is inside, who tries, who waits.
+# Exclusive: one inside, one that tries, one that waits.
 for holder in b c; do
 	for other in a b c d; do
 		[ $other != $holder ] || continue

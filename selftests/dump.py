@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# dump.py ask|look ARENA LOCK FILE PATTERN: lists a lock by netlink. Says how many
-# lines with PATTERN FILE got in the request, and when the list has been read; and
-# how many objects there were.
+# dump.py ARENA LOCK FILE PATTERN: lists a lock by netlink, a few kilobytes at a
+# time. Says how many lines with PATTERN FILE got by that, and how many objects
+# there were.
 
-"""When does a list do its work: in the request, or in the reads?"""
+"""Does a list ask anybody?"""
 
 import re
 import socket
@@ -14,7 +14,7 @@ import sys
 
 NETLINK_GENERIC = 16
 CTRL, GETFAMILY, FAMILY_ID, FAMILY_NAME = 16, 3, 1, 2
-OBJECT_GET, OBJECT_ARENA, OBJECT_NAME, OBJECT_ASK = 15, 3, 4, 31
+OBJECT_GET, OBJECT_ARENA, OBJECT_NAME = 15, 3, 4
 REQUEST, DUMP = 1, 0x300
 ERROR, DONE = 2, 3
 
@@ -34,7 +34,7 @@ def request(sock, family, flags, command, attrs):
 
 def answers(sock):
     """Type and body of each message of one read."""
-    data = sock.recv(1 << 16)
+    data = sock.recv(1 << 13)
     while data:
         length, kind = struct.unpack_from("=IH", data)
         yield kind, data[16:length]
@@ -62,24 +62,21 @@ def count(path, pattern):
         return sum(1 for line in file if re.search(pattern, line))
 
 
-def main(ask, arena, name, path, pattern):
+def main(arena, name, path, pattern):
     """One list."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC) as sock:
         family = family_id(sock)
-        counts = [count(path, pattern)]
+        before = count(path, pattern)
         request(sock, family, DUMP, OBJECT_GET,
-                attr(OBJECT_ARENA, arena) + attr(OBJECT_NAME, name)
-                + struct.pack("=HH", 4, OBJECT_ASK) * (ask == "ask"))
-        counts.append(count(path, pattern))
+                attr(OBJECT_ARENA, arena) + attr(OBJECT_NAME, name))
         objects, done = 0, False
         while not done:
             for kind, body in answers(sock):
                 if kind == ERROR:
                     sys.exit(f"refused: {-struct.unpack_from('=i', body)[0]}")
                 done = done or kind == DONE
-                objects += kind != DONE and len(body) > 4
-        counts.append(count(path, pattern))
-        print(*[n - counts[0] for n in counts[1:]], objects)
+                objects += kind != DONE
+        print(count(path, pattern) - before, objects)
 
 
 main(*sys.argv[1:])

@@ -81,15 +81,21 @@ static void show_right(struct nlattr *right)
 
 static void show_rights(struct nlattr **a, struct nlmsghdr *hdr)
 {
+	uint64_t count = tnl_num(a[TALLY_A_ARENA_RIGHTS]);
 	struct nlattr *pos;
 
 	out_line();
 	out_str("access", "access", access_word(tnl_num(a[TALLY_A_ARENA_ACCESS])));
+	out_u64("rights_count", "", count, "");
 	out_begin_array("rights", a[TALLY_A_ARENA_RIGHT] ? "but" : "");
 	for (pos = tnl_next(hdr, NULL, TALLY_A_ARENA_RIGHT); pos;
-	     pos = tnl_next(hdr, pos, TALLY_A_ARENA_RIGHT))
+	     pos = tnl_next(hdr, pos, TALLY_A_ARENA_RIGHT)) {
 		show_right(pos);
+		count--;
+	}
 	out_end_array();
+	if (count)
+		out_u64(NULL, "and", count, " more");
 }
 
 static void show_attached(struct nlattr **a, struct nlmsghdr *hdr)

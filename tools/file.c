@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include "file.h"
+#include "mount.h"
 #include "tally.h"
 
 static const char *sentence(int error)
@@ -77,19 +77,12 @@ int file_failed(const char *what, const struct path *path, int error)
 	return file_status(error);
 }
 
-static bool mounted(void)
+/* @dir: of the arena */
+static int open_failed(const char *what, const struct path *path,
+		       const char *dir, int error)
 {
-	struct statfs fs;
-
-	return !statfs(opt.mount, &fs) && fs.f_type == TALLY_FS_MAGIC;
-}
-
-static int open_failed(const char *what, const struct path *path, int error)
-{
-	char dir[512];
 	struct stat st;
 
-	snprintf(dir, sizeof(dir), "%s/%s", opt.mount, path->arena);
 	if (error == ENOENT && stat(dir, &st) && errno == ENOENT) {
 		say("%s %s/%s: no node that we reach has an arena %s that we may use",
 		    what, path->arena, path->object, path->arena);
@@ -114,17 +107,16 @@ static int open_failed(const char *what, const struct path *path, int error)
  */
 int file_open(const char *what, const struct path *path, int flags, int *fd)
 {
-	char name[768];
+	char where[PATH_MAX], name[sizeof(where) + sizeof(*path) + 2];
+	int len;
 
-	if (!mounted()) {
-		say("no tally file system at %s: 'mount -t tally none %s' mounts it",
-		    opt.mount, opt.mount);
+	if (mount_find(where))
 		return FAILED;
-	}
-	snprintf(name, sizeof(name), "%s/%s/%s", opt.mount, path->arena,
-		 path->object);
+	len = sprintf(name, "%s/%s", where, path->arena);
+	sprintf(name + len, "/%s", path->object);
 	*fd = open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (*fd < 0)
-		return open_failed(what, path, errno);
-	return DONE;
+	if (*fd >= 0)
+		return DONE;
+	name[len] = '\0';
+	return open_failed(what, path, name, errno);
 }

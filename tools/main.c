@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "args.h"
 #include "nl.h"
 #include "tally.h"
 
 #define BATCH_WORDS 128
 
-struct options opt = { .mount = TALLY_MOUNT };
+struct options opt;
 
 static const struct object objects[] = {
 	{ "node", node_commands, NULL, NULL },
@@ -189,11 +191,16 @@ static int split(char *line, char **words)
 	return -1;
 }
 
-static int run_line(char *line, const char *file, unsigned int number)
+static int run_line(char *line, size_t len, const char *file,
+		    unsigned int number)
 {
 	char *words[BATCH_WORDS + 1];
 	int count, status;
 
+	if (strlen(line) < len) {
+		say("%s:%u: a NUL in the line", file, number);
+		return USAGE;
+	}
 	count = split(line, words);
 	if (!count)
 		return DONE;
@@ -209,28 +216,56 @@ static int run_line(char *line, const char *file, unsigned int number)
 	return status;
 }
 
+/* The commands themselves must not read on in it. */
+static FILE *take_stdin(void)
+{
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int null = fd < 0 ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	FILE *from = NULL;
+
+	if (null >= 0 && dup2(null, STDIN_FILENO) >= 0)
+		from = fdopen(fd, "r");
+	if (null >= 0)
+		close(null);
+	return from;
+}
+
 static int run_batch(const char *file)
 {
-	bool is_stdin = !strcmp(file, "-");
-	FILE *from = is_stdin ? stdin : fopen(file, "re");
+	FILE *from = strcmp(file, "-") ? fopen(file, "re") : take_stdin();
 	int status = DONE, first = DONE;
 	unsigned int number = 0;
 	char *line = NULL;
 	size_t size = 0;
+	ssize_t len;
 
 	if (!from) {
 		say("%s: %s", file, strerror(errno));
 		return FAILED;
 	}
-	while ((!status || opt.force) && getline(&line, &size, from) >= 0) {
-		status = run_line(line, file, ++number);
+	while ((!status || opt.force) &&
+	       (len = getline(&line, &size, from)) >= 0) {
+		status = run_line(line, len, file, ++number);
 		if (!first)
 			first = status;
 	}
+	if (ferror(from)) {
+		say("%s: %s", file, strerror(errno));
+		first = first ? first : FAILED;
+	}
 	free(line);
-	if (!is_stdin)
-		fclose(from);
+	fclose(from);
 	return first;
+}
+
+static int take_node(const char *word)
+{
+	const char *why = arg_name(word, &opt.node);
+
+	if (!why)
+		return DONE;
+	say("-n '%s': %s", word, why);
+	return USAGE;
 }
 
 static int parse_options(int argc, char **argv, const char **batch)
@@ -259,7 +294,8 @@ static int parse_options(int argc, char **argv, const char **batch)
 			*batch = optarg;
 			break;
 		case 'n':
-			opt.node = optarg;
+			if (take_node(optarg))
+				return USAGE;
 			break;
 		case 'm':
 			opt.mount = optarg;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include "args.h"
 #include "nl.h"
@@ -22,6 +23,9 @@ static void show_time(void)
 
 static void show_event(struct nlattr **a, struct nlmsghdr *hdr)
 {
+	/* Comes of looking at locks. */
+	if (hdr && !strcmp(tnl_str(a[TALLY_A_EVENT_NAME]), "locks_asked"))
+		return;
 	out_begin();
 	show_time();
 	if (!hdr) {
@@ -43,5 +47,10 @@ int monitor_run(int argc, char **argv)
 {
 	if (args_none(argc, argv))
 		return USAGE;
-	return tnl_monitor(TALLY_A_EVENT_MAX, show_event);
+	if (tnl_listen())
+		return FAILED;
+	while (!tnl_hear(-1, TALLY_A_EVENT_MAX, show_event))
+		if (ferror(stdout))
+			break;
+	return FAILED;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <linux/tally.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 #include "mount.h"
@@ -24,7 +26,7 @@ static bool is_of(const struct mntent *ent, const char *node)
 }
 
 /* Finds a mount: at @dir if that is given, of @node if that is. */
-static bool find(const char *dir, const char *node, char *where, size_t size)
+static bool find(const char *dir, const char *node, char where[PATH_MAX])
 {
 	FILE *table = setmntent("/proc/self/mounts", "re");
 	struct mntent *ent;
@@ -37,11 +39,42 @@ static bool find(const char *dir, const char *node, char *where, size_t size)
 		    (dir && strcmp(ent->mnt_dir, dir)) ||
 		    (node && !is_of(ent, node)))
 			continue;
-		snprintf(where, size, "%s", ent->mnt_dir);
-		found = true;
+		found = snprintf(where, PATH_MAX, "%s", ent->mnt_dir) < PATH_MAX;
 	}
 	endmntent(table);
 	return found;
+}
+
+/**
+ * mount_find - find the file system to be used
+ * @where: set to where it is mounted
+ *
+ * It is the one of the node chosen, if one was.
+ *
+ * Return: DONE, or FAILED after a sentence.
+ */
+int mount_find(char where[PATH_MAX])
+{
+	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
+	struct statfs fs;
+
+	if (opt.node) {
+		/* Its usual place first. */
+		if (find(dir, opt.node, where) ||
+		    (!opt.mount && find(NULL, opt.node, where)))
+			return DONE;
+		say("no tally file system of node %s %s%s: 'mount -t tally -o node=%s none %s' mounts it",
+		    opt.node, opt.mount ? "at " : "is mounted",
+		    opt.mount ? opt.mount : "", opt.node,
+		    opt.mount ? opt.mount : "DIRECTORY");
+		return FAILED;
+	}
+	if (snprintf(where, PATH_MAX, "%s", dir) < PATH_MAX &&
+	    !statfs(dir, &fs) && fs.f_type == TALLY_FS_MAGIC)
+		return DONE;
+	say("no tally file system at %s: 'mount -t tally none %s' mounts it",
+	    dir, dir);
+	return FAILED;
 }
 
 /**
@@ -54,25 +87,26 @@ static bool find(const char *dir, const char *node, char *where, size_t size)
  */
 int mount_node(const char *node)
 {
-	char options[128], where[512];
+	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
+	char options[128], where[PATH_MAX];
 
-	if (find(opt.mount, NULL, where, sizeof(where))) {
-		if (!find(opt.mount, node, where, sizeof(where)))
+	if (find(dir, NULL, where)) {
+		if (!find(dir, node, where))
 			say("%s shows another node; mount -t tally -o node=%s for this one",
-			    opt.mount, node);
+			    dir, node);
 		return DONE;
 	}
-	if (mkdir(opt.mount, 0755) && errno != EEXIST) {
-		say("node %s runs, but %s cannot be made: %s", node, opt.mount,
+	if (mkdir(dir, 0755) && errno != EEXIST) {
+		say("node %s runs, but %s cannot be made: %s", node, dir,
 		    strerror(errno));
 		return FAILED;
 	}
 	snprintf(options, sizeof(options), "node=%s", node);
-	if (!mount("tally", opt.mount, "tally",
-		   MS_NOSUID | MS_NODEV | MS_NOEXEC, options))
+	if (!mount("tally", dir, "tally", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		   options))
 		return DONE;
-	say("node %s runs, but nothing could be mounted at %s: %s", node,
-	    opt.mount, strerror(errno));
+	say("node %s runs, but nothing could be mounted at %s: %s", node, dir,
+	    strerror(errno));
 	return FAILED;
 }
 
@@ -97,9 +131,9 @@ static int unmount(const char *where)
  */
 void unmount_node(const char *node)
 {
-	char where[512];
+	char where[PATH_MAX];
 
-	while (find(NULL, node, where, sizeof(where))) {
+	while (find(NULL, node, where)) {
 		if (unmount(where)) {
 			say("%s stays mounted: %s; 'fuser -vm %s' tells why",
 			    where, strerror(errno), where);

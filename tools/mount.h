@@ -3,6 +3,9 @@
 #ifndef TALLY_MOUNT_H
 #define TALLY_MOUNT_H
 
+#include <limits.h>
+
+int mount_find(char where[PATH_MAX]);
 int mount_node(const char *node);
 void unmount_node(const char *node);
 

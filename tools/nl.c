@@ -3,6 +3,7 @@
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,11 @@
 #define ATTRS_MAX	64
 #define DUMP_TRIES	5
 
+/* Requests go through @sock, events come through @events. */
 static struct {
 	struct nl_sock *sock;
 	int family;
+	struct nl_sock *events;
 } nl;
 
 /* An answer that is collected before it is shown: a dump may have to be had anew. */
@@ -57,12 +60,14 @@ static int tnl_open(void)
 }
 
 /**
- * tnl_close - give the socket back
+ * tnl_close - give the sockets back
  */
 void tnl_close(void)
 {
 	nl_socket_free(nl.sock);
+	nl_socket_free(nl.events);
 	nl.sock = NULL;
+	nl.events = NULL;
 }
 
 /**
@@ -137,18 +142,27 @@ static void blame(struct tnl_request *req, uint32_t offset, char *text,
 	snprintf(text, size, "%s %s: ", req->words[type].word, value);
 }
 
-/* " (200 to 600000)" when the kernel says what it would have taken. */
+/* What the kernel would have taken, if it says so. */
 static void limits(struct nlattr *policy, char *text, size_t size)
 {
 	struct nlattr *tb[NL_POLICY_TYPE_ATTR_MAX + 1];
+	struct nlattr *min, *max, *length;
 
-	if (nla_parse_nested(tb, NL_POLICY_TYPE_ATTR_MAX, policy, NULL) ||
-	    !tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U] ||
-	    !tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U])
+	if (nla_parse_nested(tb, NL_POLICY_TYPE_ATTR_MAX, policy, NULL))
 		return;
-	snprintf(text, size, " (%llu to %llu)",
-		 (unsigned long long)tnl_num(tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U]),
-		 (unsigned long long)tnl_num(tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U]));
+	min = tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U];
+	max = tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U];
+	length = tb[NL_POLICY_TYPE_ATTR_MAX_LENGTH];
+	if (min && max && tnl_num(max) < UINT64_MAX)
+		snprintf(text, size, "it has to be %llu to %llu",
+			 (unsigned long long)tnl_num(min),
+			 (unsigned long long)tnl_num(max));
+	else if (min)
+		snprintf(text, size, "it has to be at least %llu",
+			 (unsigned long long)tnl_num(min));
+	else if (length)
+		snprintf(text, size, "it may have at most %llu bytes",
+			 (unsigned long long)tnl_num(length));
 }
 
 static const char *plain(int error)
@@ -163,6 +177,8 @@ static const char *plain(int error)
 		return "no node, or no arena, of that name is here";
 	case EALREADY:
 		return "it is being done already";
+	case EPROTOTYPE:
+		return "it is of another type";
 	default:
 		return strerror(error);
 	}
@@ -184,8 +200,13 @@ static void complain(struct tnl_request *req, int error, struct nlattr **tb)
 		limits(tb[NLMSGERR_ATTR_POLICY], range, sizeof(range));
 	if (tb[NLMSGERR_ATTR_MISS_TYPE])
 		miss = tnl_num(tb[NLMSGERR_ATTR_MISS_TYPE]);
-	if (msg)
-		say("%s: %s%.*s%s", req->about, which, msg_len, msg, range);
+	if (error == EPROTOTYPE && req->type)
+		say("%s: it is no %s, but of another type", req->about,
+		    req->type);
+	else if (range[0])
+		say("%s: %s%s", req->about, which, range);
+	else if (msg)
+		say("%s: %s%.*s", req->about, which, msg_len, msg);
 	else if (miss >= 0 && miss < req->count && req->words[miss].word)
 		say("%s: '%s' is missing", req->about, req->words[miss].word);
 	else
@@ -198,7 +219,7 @@ static void refused(struct answer *got, int error, void *tlvs, int len)
 
 	got->done = true;
 	got->req->error = error;
-	if (error == got->req->quiet)
+	if (error == got->req->quiet || got->req->quiet < 0)
 		return;
 	if (len > 0)
 		nla_parse(tb, NLMSGERR_ATTR_MAX, tlvs, len, NULL);
@@ -258,13 +279,9 @@ static int on_torn(struct nl_msg *msg, void *arg)
 
 static int on_valid(struct nl_msg *msg, void *arg)
 {
-	struct genlmsghdr *genl = nlmsg_data(nlmsg_hdr(msg));
 	struct answer *got = arg;
 	struct nl_msg **more;
 
-	/* The begin of a list that has to be waited for. */
-	if (!genlmsg_attrlen(genl, 0))
-		return NL_OK;
 	more = realloc(got->msgs, (got->count + 1) * sizeof(*more));
 	if (!more) {
 		got->no_memory = true;
@@ -376,7 +393,7 @@ int tnl_talk(struct tnl_request *req, int max, tnl_answer answer)
 	return status;
 }
 
-struct monitor {
+struct hearing {
 	tnl_answer answer;
 	int max;
 };
@@ -384,44 +401,78 @@ struct monitor {
 static int on_event(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *attrs[ATTRS_MAX];
-	struct monitor *mon = arg;
+	struct hearing *hear = arg;
 
-	if (!genlmsg_parse(nlmsg_hdr(msg), 0, attrs, mon->max, NULL))
-		mon->answer(attrs, nlmsg_hdr(msg));
+	if (!genlmsg_parse(nlmsg_hdr(msg), 0, attrs, hear->max, NULL))
+		hear->answer(attrs, nlmsg_hdr(msg));
 	return NL_OK;
 }
 
 /**
- * tnl_monitor - hand out events until a signal comes
- * @max: highest attribute type
- * @answer: called for each event; with NULL when events were lost
+ * tnl_listen - events are kept from now on for tnl_hear()
  *
- * Return: FAILED after a sentence.
+ * Return: DONE, or FAILED after a sentence.
  */
-int tnl_monitor(int max, tnl_answer answer)
+int tnl_listen(void)
 {
-	struct monitor mon = { .answer = answer, .max = max };
-	int group, err;
+	int group = -1;
 
 	if (tnl_open())
 		return FAILED;
-	group = genl_ctrl_resolve_grp(nl.sock, TALLY_FAMILY_NAME,
-				      TALLY_MCGRP_MONITOR);
-	if (group < 0 || nl_socket_add_membership(nl.sock, group)) {
-		say("monitor: the group cannot be joined");
-		return FAILED;
+	if (nl.events)
+		return DONE;
+	nl.events = nl_socket_alloc();
+	if (nl.events && !genl_connect(nl.events))
+		group = genl_ctrl_resolve_grp(nl.events, TALLY_FAMILY_NAME,
+					      TALLY_MCGRP_MONITOR);
+	if (group >= 0 && !nl_socket_add_membership(nl.events, group) &&
+	    !nl_socket_set_nonblocking(nl.events)) {
+		nl_socket_disable_seq_check(nl.events);
+		return DONE;
 	}
-	nl_socket_disable_seq_check(nl.sock);
-	nl_socket_modify_cb(nl.sock, NL_CB_VALID, NL_CB_CUSTOM, on_event, &mon);
+	say("the group of events cannot be joined");
+	tnl_close();
+	return FAILED;
+}
+
+/**
+ * tnl_hear - wait for events and hand them out
+ * @ms: at most so long; -1: for ever
+ * @max: highest attribute type
+ * @answer: called for each event; with NULL when events were lost
+ *
+ * Return: DONE when some came, FAILED.
+ */
+int tnl_hear(int ms, int max, tnl_answer answer)
+{
+	struct hearing hear = { .answer = answer, .max = max };
+	struct pollfd fd = { .fd = nl_socket_get_fd(nl.events),
+			     .events = POLLIN };
+	int err;
+
+	if (poll(&fd, 1, ms) <= 0)
+		return FAILED;
+	nl_socket_modify_cb(nl.events, NL_CB_VALID, NL_CB_CUSTOM, on_event,
+			    &hear);
 	do {
-		err = nl_recvmsgs_default(nl.sock);
+		err = nl_recvmsgs_default(nl.events);
 		/* libnl folds ENOBUFS into this one. */
 		if (err == -NLE_NOMEM)
 			answer(NULL, NULL);
 	} while (err >= 0 || err == -NLE_NOMEM);
-	say("monitor: %s", nl_geterror(err));
-	tnl_close();
+	if (err == -NLE_AGAIN)
+		return DONE;
+	say("events: %s", nl_geterror(err));
 	return FAILED;
+}
+
+/**
+ * tnl_deaf - no more events are wanted
+ */
+void tnl_deaf(void)
+{
+	nl_socket_free(nl.events);
+	nl.events = NULL;
 }
 
 static int on_family(struct nl_msg *msg, void *arg)

@@ -26,7 +26,8 @@ struct tnl_word {
  * @count: how many
  * @msg: the message; owned by tnl_talk() from there on
  * @error: after tnl_talk(): errno the kernel answered with, or 0
- * @quiet: this errno is expected: no complaint
+ * @quiet: this errno is expected: no complaint; -1: any is
+ * @type: type of object that is meant, or NULL
  * @list: the answer is shown as a list
  * @none: what to complain about when the list is empty, or NULL
  * @answers: after tnl_talk(): messages of the answer
@@ -38,6 +39,7 @@ struct tnl_request {
 	struct nl_msg *msg;
 	int error;
 	int quiet;
+	const char *type;
 	bool list;
 	const char *none;
 	size_t answers;
@@ -52,7 +54,9 @@ typedef void (*tnl_answer)(struct nlattr **attrs, struct nlmsghdr *hdr);
 int tnl_begin(struct tnl_request *req, uint8_t cmd, bool dump);
 int tnl_ready(struct tnl_request *req, int err);
 int tnl_talk(struct tnl_request *req, int max, tnl_answer answer);
-int tnl_monitor(int max, tnl_answer answer);
+int tnl_listen(void);
+int tnl_hear(int ms, int max, tnl_answer answer);
+void tnl_deaf(void);
 int tnl_version(unsigned int *version);
 void tnl_close(void);
 

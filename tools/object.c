@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <linux/tally.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "args.h"
 #include "nl.h"
 #include "object.h"
 #include "out.h"
 #include "tally.h"
+
+#define LOOK_MS		500	/* at a lock that is being broken */
+#define BREAK_MORE_MS	5000	/* beyond a quarter of the lease */
+#define ASK_MS		2200	/* the module takes 2 s at most */
 
 static const struct tnl_word object_words[TALLY_A_OBJECT_MAX + 1] = {
 	[TALLY_A_OBJECT_NODE] = { "node", true },
@@ -38,6 +44,24 @@ struct settings {
 	uint32_t budget;
 	uint32_t within;
 };
+
+/*
+ * A lock that is being broken: its id (0: not known yet), whether it was found at
+ * the last look, and had been taken away; its home's lease.
+ */
+static struct {
+	uint32_t id;
+	bool found;
+	bool over;
+	uint64_t lease_ms;
+} broken;
+
+/* The event that is waited for, and whether it came. */
+static struct {
+	const char *event;
+	const char *subject;
+	bool woken;
+} wait;
 
 enum { OWNER, GROUP, PERM, NODE, OWN, SETTINGS };
 
@@ -130,31 +154,22 @@ static void show_object(struct nlattr **a, struct nlmsghdr *hdr)
 	out_u64("nodes", "nodes", tnl_num(a[TALLY_A_OBJECT_USERS]), "");
 	if (a[TALLY_A_OBJECT_LOCK_STATE])
 		show_lock(a, hdr);
-	if (a[TALLY_A_OBJECT_FENCED])
+	if (broken.over)
 		show_fenced(tnl_num(a[TALLY_A_OBJECT_FENCED]));
 	out_end();
-}
-
-/* What it was before does not matter any more. */
-static void show_broken(struct nlattr **a, struct nlmsghdr *hdr)
-{
-	if (a[TALLY_A_OBJECT_FENCED])
-		show_object(a, hdr);
 }
 
 static int begin(struct tnl_request *req, uint8_t cmd,
 		 const struct object_type *type, const char *verb,
 		 const struct path *path)
 {
-	bool dump = cmd == TALLY_CMD_OBJECT_GET ||
-		    cmd == TALLY_CMD_OBJECT_BREAK;
-
+	req->type = type->word;
 	req->words = object_words;
 	req->count = TALLY_A_OBJECT_MAX + 1;
 	snprintf(req->about, sizeof(req->about), "%s %s%s%s%s%s", type->word,
 		 verb, path->arena[0] ? " " : "", path->arena,
 		 path->object[0] ? "/" : "", path->object);
-	if (tnl_begin(req, cmd, dump))
+	if (tnl_begin(req, cmd, cmd == TALLY_CMD_OBJECT_GET))
 		return FAILED;
 	if (path->arena[0])
 		nla_put_string(req->msg, TALLY_A_OBJECT_ARENA, path->arena);
@@ -278,24 +293,20 @@ int object_add(const struct object_type *type, int argc, char **argv)
 	return tnl_talk(&req, TALLY_A_OBJECT_MAX, opt.json ? show_object : NULL);
 }
 
-/* What needs no more than the name of an object. */
-static int ask(const struct object_type *type, uint8_t cmd, const char *verb,
-	       tnl_answer show, int argc, char **argv)
+/* ARENA/OBJECT [ node NODE ], of an arena here. */
+static int take_object(const struct object_type *type, const char *verb,
+		       int argc, char **argv, struct path *path,
+		       const char **node)
 {
-	struct tnl_request req = { .list = false };
-	const char *node = NULL;
 	struct arg args[] = {
-		{ .key = "node", .parse = arg_name, .to = &node },
+		{ .key = "node", .parse = arg_name, .to = node },
 		{ .key = NULL },
 	};
-	struct path path;
 
-	if (args_path(&argc, &argv, &path) || args_parse(argc, argv, args))
+	*node = NULL;
+	if (args_path(&argc, &argv, path) || args_parse(argc, argv, args))
 		return USAGE;
-	if (here(type, verb, &path) || begin(&req, cmd, type, verb, &path))
-		return FAILED;
-	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
-	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show);
+	return here(type, verb, path);
 }
 
 /**
@@ -308,11 +319,122 @@ static int ask(const struct object_type *type, uint8_t cmd, const char *verb,
  */
 int object_del(const struct object_type *type, int argc, char **argv)
 {
-	return ask(type, TALLY_CMD_OBJECT_DEL, "del", NULL, argc, argv);
+	struct tnl_request req = { .list = false };
+	const char *node;
+	struct path path;
+	int status;
+
+	status = take_object(type, "del", argc, argv, &path, &node);
+	if (status)
+		return status;
+	if (begin(&req, TALLY_CMD_OBJECT_DEL, type, "del", &path))
+		return FAILED;
+	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+	return tnl_talk(&req, TALLY_A_OBJECT_MAX, NULL);
+}
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void see_event(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	/* Or it is among those that were lost. */
+	if (!hdr || (!strcmp(tnl_str(a[TALLY_A_EVENT_NAME]), wait.event) &&
+		     !strcmp(tnl_str(a[TALLY_A_EVENT_SUBJECT]), wait.subject)))
+		wait.woken = true;
+}
+
+/* Until that event comes, or the time is over. */
+static void await_event(long until)
+{
+	long left;
+
+	for (wait.woken = false; !wait.woken; ) {
+		left = until - now_ms();
+		if (left <= 0 ||
+		    tnl_hear(left, TALLY_A_EVENT_MAX, see_event))
+			return;
+	}
+}
+
+static void see_begun(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	(void)hdr;
+	broken.id = tnl_num(a[TALLY_A_OBJECT_ID]);
+}
+
+static void see_lock(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	uint32_t id = tnl_num(a[TALLY_A_OBJECT_ID]);
+
+	/* Another one may have its name by now. */
+	if (broken.id && broken.id != id)
+		return;
+	broken.id = id;
+	broken.found = true;
+	broken.over = strcmp(tnl_str(a[TALLY_A_OBJECT_LOCK_STATE]), "breaking");
+	if (broken.over)
+		show_object(a, hdr);
+}
+
+static void see_lease(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	(void)hdr;
+	if (!broken.lease_ms)
+		broken.lease_ms = tnl_num(a[TALLY_A_NODE_LEASE]);
+}
+
+/* Of the node meant, which is the first in the list. */
+static long break_limit(const char *node)
+{
+	struct tnl_request req = { .about = "lock break" };
+
+	broken.lease_ms = 0;
+	if (tnl_begin(&req, TALLY_CMD_NODE_GET, true))
+		return 0;
+	tnl_put_node(&req, TALLY_A_NODE_NAME, node);
+	tnl_talk(&req, TALLY_A_NODE_MAX, see_lease);
+	return broken.lease_ms / 4 + BREAK_MORE_MS;
+}
+
+/* The event only says when to look: it may be lost, or of another node. */
+static int await_broken(const struct object_type *type, const char *node,
+			const struct path *path)
+{
+	long until = now_ms() + break_limit(node);
+	struct tnl_request req;
+
+	for (;;) {
+		req = (struct tnl_request){ .list = false };
+		broken.found = false;
+		if (begin(&req, TALLY_CMD_OBJECT_GET, type, "break", path))
+			return FAILED;
+		tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+		if (tnl_talk(&req, TALLY_A_OBJECT_MAX, see_lock))
+			return FAILED;
+		if (broken.over)
+			return DONE;
+		if (!broken.found) {
+			say("%s: it was deleted meanwhile", req.about);
+			return FAILED;
+		}
+		if (now_ms() >= until) {
+			say("%s: its home cannot use its own word now; it is taken away when it can",
+			    req.about);
+			return FAILED;
+		}
+		await_event(now_ms() + LOOK_MS < until ? now_ms() + LOOK_MS :
+			    until);
+	}
 }
 
 /**
- * object_break - take a lock away from whoever has it
+ * object_break - take a lock away from all nodes that have it
  * @type: a lock
  * @argc: number of words
  * @argv: path and keys
@@ -321,8 +443,55 @@ int object_del(const struct object_type *type, int argc, char **argv)
  */
 int object_break(const struct object_type *type, int argc, char **argv)
 {
-	return ask(type, TALLY_CMD_OBJECT_BREAK, "break", show_broken, argc,
-		   argv);
+	struct tnl_request req = { .quiet = EALREADY };
+	char subject[sizeof(struct path) + 2];
+	const char *node;
+	struct path path;
+	int status;
+
+	status = take_object(type, "break", argc, argv, &path, &node);
+	if (status)
+		return status;
+	snprintf(subject, sizeof(subject), "%s/%s", path.arena, path.object);
+	wait.event = "lock_broken";
+	wait.subject = subject;
+	broken.id = 0;
+	/* Before it begins, as it may be over at once. */
+	if (tnl_listen() ||
+	    begin(&req, TALLY_CMD_OBJECT_BREAK, type, "break", &path))
+		return FAILED;
+	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+	status = tnl_talk(&req, TALLY_A_OBJECT_MAX, see_begun);
+	/* Begun by another one, it comes to the same. */
+	if (!status || req.error == EALREADY)
+		status = await_broken(type, node, &path);
+	broken.over = false;
+	tnl_deaf();
+	return status;
+}
+
+/*
+ * Holders elsewhere are asked before the list is read, which tells what they said;
+ * those that are silent are waited for for a while.
+ */
+static void ask_holders(const struct object_type *type, const char *node,
+			const struct path *path)
+{
+	struct tnl_request req = { .quiet = -1 };
+	char subject[sizeof(*path) + 2];
+
+	snprintf(subject, sizeof(subject), "%s%s%s", path->arena,
+		 path->object[0] ? "/" : "", path->object);
+	wait.event = "locks_asked";
+	wait.subject = subject;
+	if (tnl_listen())
+		return;
+	if (!begin(&req, TALLY_CMD_OBJECT_ASK, type, "show", path)) {
+		tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
+		if (!tnl_talk(&req, TALLY_A_OBJECT_MAX, NULL))
+			await_event(now_ms() + ASK_MS);
+	}
+	tnl_deaf();
 }
 
 /* ARENA, ARENA/OBJECT, or nothing. */
@@ -365,12 +534,13 @@ int object_show(const struct object_type *type, int argc, char **argv)
 		return USAGE;
 	if (path.object[0])
 		req.none = "there is no such object of this type here";
-	if (here(type, "show", &path) ||
-	    begin(&req, TALLY_CMD_OBJECT_GET, type, "show", &path))
+	if (here(type, "show", &path))
+		return FAILED;
+	if (type->type == TALLY_TYPE_LOCK)
+		ask_holders(type, node, &path);
+	if (begin(&req, TALLY_CMD_OBJECT_GET, type, "show", &path))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
-	if (type->type == TALLY_TYPE_LOCK)
-		nla_put_flag(req.msg, TALLY_A_OBJECT_ASK);
 	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
 }
 

@@ -26,7 +26,7 @@ enum status {
  * @pretty: … over several lines
  * @force: go on with a batch after an error
  * @node: name of the node meant, NULL for the first
- * @mount: where the tally file system is
+ * @mount: where the tally file system is, NULL: where it is for @node
  */
 struct options {
 	bool json;

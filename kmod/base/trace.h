@@ -10,6 +10,7 @@
 #define TALLY_TRACE_H
 
 #include <linux/tracepoint.h>
+#include <uapi/linux/tally.h>
 #include "base/wire.h"
 
 TRACE_EVENT(tally_op_post,
@@ -121,6 +122,17 @@ TRACE_EVENT(tally_session_state,
 		  __entry->from, __entry->to, __entry->err)
 );
 
+#define show_lock_message(type)						\
+	__print_symbolic(type,						\
+		{ 0, "-" }, { 1, "ENQUEUE" }, { 2, "CANCEL" },		\
+		{ 3, "REL" }, { 4, "DONE" }, { 5, "LOOK" },		\
+		{ 6, "DOWN" }, { 7, "UPG" }, { 8, "LOST" },		\
+		{ 9, "BUSY" }, { 10, "RESYNC" }, { 11, "RESYNC_END" },	\
+		{ 17, "GRANT" }, { 18, "SUCC" }, { 19, "REVOKE" },	\
+		{ 20, "CANCELLED" }, { 21, "DENIED" },			\
+		{ 22, "UPGRADED" }, { 23, "SYNCED" }, { 24, "SET" },	\
+		{ 33, "HANDOVER" })
+
 TRACE_EVENT(tally_lock_message,
 	TP_PROTO(bool out, u32 arena, u32 object, u32 type, u64 gen),
 	TP_ARGS(out, arena, object, type, gen),
@@ -138,9 +150,286 @@ TRACE_EVENT(tally_lock_message,
 		__entry->type = type;
 		__entry->gen = gen;
 	),
-	TP_printk("%s arena=%u object=%u type=%u gen=%llu",
+	TP_printk("%s arena=%u object=%u %s gen=%llu",
 		  __entry->out ? "out" : "in", __entry->arena,
-		  __entry->object, __entry->type, __entry->gen)
+		  __entry->object, show_lock_message(__entry->type),
+		  __entry->gen)
+);
+
+/* Numbers of lock/fsm_client.h and lock/fsm_home.h. */
+#define show_lock_client_state(st)					\
+	__print_symbolic(st,						\
+		{ 0, "IDLE" }, { 1, "ATT" }, { 2, "WAIT" },		\
+		{ 3, "HOLD" }, { 4, "CACHED" }, { 5, "RELF" },		\
+		{ 6, "DNF" }, { 7, "UPF" }, { 8, "UPW" },		\
+		{ 9, "DBT" }, { 10, "DEAD" })
+
+#define show_lock_client_event(ev)					\
+	__print_symbolic(ev,						\
+		{ 0, "WANT" }, { 1, "CANCEL" }, { 2, "UNLOCK" },	\
+		{ 3, "DOWNGRADE" }, { 4, "UPGRADE" }, { 5, "SET" },	\
+		{ 6, "OP_DONE" }, { 7, "MSG" }, { 8, "HANDED_BAD" },	\
+		{ 9, "LINK_DOWN" }, { 10, "LINK_UP" },			\
+		{ 11, "LEASE_LOST" })
+
+#define show_lock_home_state(hm)					\
+	__print_symbolic(hm,						\
+		{ 0, "FAST" }, { 1, "SETW" }, { 2, "DRAIN" },		\
+		{ 3, "MAN" }, { 4, "CLRW" }, { 5, "BAD" })
+
+#define show_lock_home_event(ev)					\
+	__print_symbolic(ev,						\
+		{ 0, "MSG" }, { 1, "SETW_DONE" }, { 2, "CLRW_DONE" },	\
+		{ 3, "SWEEP_DONE" }, { 4, "LINK_DOWN" },		\
+		{ 5, "RESYNC_END" }, { 6, "SESSION_END" },		\
+		{ 7, "GRACE_OVER" }, { 8, "LOOP_RESET" },		\
+		{ 9, "BREAK" }, { 10, "MORE" })
+
+TRACE_EVENT(tally_lock_client,
+	TP_PROTO(u32 arena, u32 object, u8 from, u8 event, u8 message, u8 to,
+		 u64 tenure),
+	TP_ARGS(arena, object, from, event, message, to, tenure),
+	TP_STRUCT__entry(
+		__field(u32, arena)
+		__field(u32, object)
+		__field(u8, from)
+		__field(u8, event)
+		__field(u8, message)
+		__field(u8, to)
+		__field(u64, tenure)
+	),
+	TP_fast_assign(
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->message = message;
+		__entry->to = to;
+		__entry->tenure = tenure;
+	),
+	TP_printk("arena=%u object=%u %s %s/%s -> %s tenure=%#llx",
+		  __entry->arena, __entry->object,
+		  show_lock_client_state(__entry->from),
+		  show_lock_client_event(__entry->event),
+		  show_lock_message(__entry->message),
+		  show_lock_client_state(__entry->to), __entry->tenure)
+);
+
+TRACE_EVENT(tally_lock_home,
+	TP_PROTO(u32 arena, u32 object, u8 from, u8 event, u8 message, u16 slot,
+		 u8 to, u16 holder, u64 tenure),
+	TP_ARGS(arena, object, from, event, message, slot, to, holder, tenure),
+	TP_STRUCT__entry(
+		__field(u32, arena)
+		__field(u32, object)
+		__field(u8, from)
+		__field(u8, event)
+		__field(u8, message)
+		__field(u8, to)
+		__field(u16, slot)
+		__field(u16, holder)
+		__field(u64, tenure)
+	),
+	TP_fast_assign(
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->message = message;
+		__entry->slot = slot;
+		__entry->to = to;
+		__entry->holder = holder;
+		__entry->tenure = tenure;
+	),
+	TP_printk("arena=%u object=%u %s %s/%s slot=%u -> %s holder=%u tenure=%#llx",
+		  __entry->arena, __entry->object,
+		  show_lock_home_state(__entry->from),
+		  show_lock_home_event(__entry->event),
+		  show_lock_message(__entry->message), __entry->slot,
+		  show_lock_home_state(__entry->to), __entry->holder,
+		  __entry->tenure)
+);
+
+TRACE_DEFINE_ENUM(TALLY_PATH_DIRECT);
+TRACE_DEFINE_ENUM(TALLY_PATH_MESSAGE);
+TRACE_DEFINE_ENUM(TALLY_ACCESS_NONE);
+TRACE_DEFINE_ENUM(TALLY_ACCESS_RO);
+TRACE_DEFINE_ENUM(TALLY_ACCESS_RW);
+
+TRACE_EVENT(tally_attach,
+	TP_PROTO(u64 session, u32 arena, u8 path, u8 access),
+	TP_ARGS(session, arena, path, access),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u8, path)
+		__field(u8, access)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->path = path;
+		__entry->access = access;
+	),
+	TP_printk("session=%#llx arena=%u path=%s access=%s",
+		  __entry->session, __entry->arena,
+		  __print_symbolic(__entry->path,
+				   { TALLY_PATH_DIRECT, "direct" },
+				   { TALLY_PATH_MESSAGE, "message" }),
+		  __print_symbolic(__entry->access,
+				   { TALLY_ACCESS_NONE, "none" },
+				   { TALLY_ACCESS_RO, "ro" },
+				   { TALLY_ACCESS_RW, "rw" }))
+);
+
+TRACE_EVENT(tally_open,
+	TP_PROTO(u64 session, u32 arena, u32 object, u8 type),
+	TP_ARGS(session, arena, object, type),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(u8, type)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->type = type;
+	),
+	TP_printk("session=%#llx arena=%u object=%u type=%u",
+		  __entry->session, __entry->arena, __entry->object,
+		  __entry->type)
+);
+
+DECLARE_EVENT_CLASS(tally_forget_class,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(u32, generation)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->generation = generation;
+	),
+	TP_printk("session=%#llx arena=%u object=%u generation=%u",
+		  __entry->session, __entry->arena, __entry->object,
+		  __entry->generation)
+);
+
+DEFINE_EVENT(tally_forget_class, tally_forget,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation)
+);
+
+DEFINE_EVENT(tally_forget_class, tally_forgotten,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation)
+);
+
+DEFINE_EVENT(tally_forget_class, tally_close,
+	TP_PROTO(u64 session, u32 arena, u32 object, u32 generation),
+	TP_ARGS(session, arena, object, generation)
+);
+
+/* The view or handle of a name, and how it was attached or opened (again). */
+DECLARE_EVENT_CLASS(tally_use_class,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__array(char, name, TALLY_NAME_SIZE)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		strscpy(__entry->name, name, TALLY_NAME_SIZE);
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx name=%s arena=%u object=%u err=%d",
+		  __entry->session, __entry->name, __entry->arena,
+		  __entry->object, __entry->err)
+);
+
+DEFINE_EVENT(tally_use_class, tally_view_attach,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err)
+);
+
+DEFINE_EVENT(tally_use_class, tally_handle_open,
+	TP_PROTO(u64 session, const char *name, u32 arena, u32 object, int err),
+	TP_ARGS(session, name, arena, object, err)
+);
+
+TRACE_EVENT(tally_handle_error,
+	TP_PROTO(const char *name, u32 object, int err),
+	TP_ARGS(name, object, err),
+	TP_STRUCT__entry(
+		__array(char, name, TALLY_NAME_SIZE)
+		__field(u32, object)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, name, TALLY_NAME_SIZE);
+		__entry->object = object;
+		__entry->err = err;
+	),
+	TP_printk("name=%s object=%u err=%d", __entry->name,
+		  __entry->object, __entry->err)
+);
+
+TRACE_EVENT(tally_xfer_begin,
+	TP_PROTO(u32 id, u64 session, u32 arena, u32 object, bool write,
+		 u64 pos, u64 len),
+	TP_ARGS(id, session, arena, object, write, pos, len),
+	TP_STRUCT__entry(
+		__field(u32, id)
+		__field(u64, session)
+		__field(u32, arena)
+		__field(u32, object)
+		__field(bool, write)
+		__field(u64, pos)
+		__field(u64, len)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->session = session;
+		__entry->arena = arena;
+		__entry->object = object;
+		__entry->write = write;
+		__entry->pos = pos;
+		__entry->len = len;
+	),
+	TP_printk("id=%u session=%#llx arena=%u object=%u %s pos=%llu len=%llu",
+		  __entry->id, __entry->session, __entry->arena,
+		  __entry->object, __entry->write ? "write" : "read",
+		  __entry->pos, __entry->len)
+);
+
+TRACE_EVENT(tally_xfer_end,
+	TP_PROTO(u32 id, u64 done, int err),
+	TP_ARGS(id, done, err),
+	TP_STRUCT__entry(
+		__field(u32, id)
+		__field(u64, done)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->done = done;
+		__entry->err = err;
+	),
+	TP_printk("id=%u done=%llu err=%d", __entry->id, __entry->done,
+		  __entry->err)
 );
 
 #endif

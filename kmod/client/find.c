@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Finding an arena by name: at this node and at all it has sessions with. */
+#include "client/find.h"
+
 #include <linux/err.h>
-#include "client/homes.h"
 #include "base/name.h"
-#include "client/view.h"
-
-static struct tally_view *views_lookup(struct tally_views *views,
-				       const char *home, const char *name,
-				       struct tally_arena *arena)
-{
-	struct tally_view *view;
-
-	lockdep_assert_held(&views->lock);
-	list_for_each_entry(view, &views->list, list)
-		if (view->arena == arena && tally_view_alive(view) &&
-		    !strcmp(view->home, home) && !strcmp(view->name, name) &&
-		    kref_get_unless_zero(&view->ref))
-			return view;
-	return NULL;
-}
+#include "client/attach.h"
+#include "client/homes.h"
 
 /* The usable view of that arena, made if there is none; not attached yet. */
 static struct tally_view *views_get(struct tally_node *node, const char *home,
@@ -29,19 +15,12 @@ static struct tally_view *views_get(struct tally_node *node, const char *home,
 	struct tally_view *view;
 
 	mutex_lock(&views->lock);
-	if (views->stopped) {
+	if (views->stopped)
 		view = ERR_PTR(-ESHUTDOWN);
-		goto out;
-	}
-	view = views_lookup(views, home, name, arena);
-	if (view)
-		goto out;
-	view = tally_view_alloc(node, home, name, arena);
-	if (view)
-		list_add_tail(&view->list, &views->list);
 	else
-		view = ERR_PTR(-ENOMEM);
-out:
+		view = tally_view_named(views, home, name, arena);
+	if (!view)
+		view = tally_view_create(node, home, name, arena);
 	mutex_unlock(&views->lock);
 	return view;
 }
@@ -138,7 +117,7 @@ static struct tally_view *view_search(struct tally_node *node,
 
 /**
  * tally_view_find - find an arena by name
- * @node: who asks
+ * @node: the one that asks
  * @name: "ARENA", sought at this node and all with a live session at once, or
  *	"ARENA@NODE"
  * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none; of "ARENA", no node is

@@ -1,120 +1,276 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "client/handle.h"
+
 #include <linux/err.h>
+#include <linux/jhash.h>
 #include <linux/slab.h>
-#include "lock/lock.h"
+#include <linux/user_namespace.h>
 #include "base/name.h"
-#include "region/region.h"
-#include "client/view.h"
+#include "base/trace.h"
+#include "client/attach.h"
+#include "client/owed.h"
+#include "session/session.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
 
-static void handle_unmake(struct tally_handle *handle)
+static bool handle_is(const struct tally_handle *handle,
+		      const struct tally_rep_open *rep)
 {
-	if (handle->type == TALLY_TYPE_LOCK)
-		tally_lock_client_destroy(handle);
-	else if (handle->type == TALLY_TYPE_REGION)
-		tally_region_client_destroy(handle);
+	return handle->id == be32_to_cpu(rep->object) &&
+	       handle->generation == be32_to_cpu(rep->generation) &&
+	       handle->word == be32_to_cpu(rep->word) &&
+	       handle->size == be64_to_cpu(rep->size) &&
+	       handle->ops->id == rep->type;
 }
 
-/**
- * tally_handle_fail - a handle cannot be used any more
- * @handle: which
- * @err: why; -ENOTCONN until it is opened again, anything else for good
- *
- * The users of a lock or region are told before the caller goes on.
- *
- * Context: process, no locks held.
- */
-void tally_handle_fail(struct tally_handle *handle, int err)
+static int handle_make(struct tally_handle *handle,
+		       const struct tally_rep_open *rep)
 {
 	unsigned long flags;
-	bool tell;
+	int err = 0;
 
+	handle->id = be32_to_cpu(rep->object);
+	handle->generation = be32_to_cpu(rep->generation);
+	handle->word = be32_to_cpu(rep->word);
+	handle->size = be64_to_cpu(rep->size);
+	handle->ops = tally_type(rep->type);
+	handle->hash = jhash_3words(handle->view->remote_id, handle->id,
+				    handle->word, 0);
+	if (handle->ops->attach)
+		err = handle->ops->attach(handle, rep);
+	if (err)
+		return err;
+	if (!handle->object)
+		err = tally_handle_know(handle);
+	if (err) {
+		if (handle->ops->release)
+			handle->ops->release(handle);
+		return err;
+	}
 	spin_lock_irqsave(&handle->spin, flags);
-	tell = !tally_view_final(handle->error) && handle->error != err;
-	if (tell)
-		WRITE_ONCE(handle->error, err);
-	tell = tell && handle->made;
+	WRITE_ONCE(handle->made, true);
 	spin_unlock_irqrestore(&handle->spin, flags);
-	if (!tell)
+	return 0;
+}
+
+/*
+ * The first time it becomes that object, later it must still be that one.
+ * Only the opener does this, so nothing else changes the handle meanwhile;
+ * FORGET leaves alone what is being opened.
+ */
+static int handle_become(struct tally_handle *handle,
+			 const struct tally_rep_open *rep)
+{
+	handle->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
+	handle->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
+	handle->perm = be32_to_cpu(rep->perm);
+	if (!handle->made)
+		return handle_make(handle, rep);
+	if (!handle_is(handle, rep))
+		return -EIDRM;
+	return handle->ops->attach ? handle->ops->attach(handle, rep) : 0;
+}
+
+/* It can be used from here on, unless something came between. */
+static int handle_opened(struct tally_handle *handle, struct tally_session *s)
+{
+	struct tally_view *view = handle->view;
+	unsigned long flags;
+	int err;
+
+	lockdep_assert_held(&view->lock);
+	if (view->error)
+		return view->error;
+	if (view->session != s)
+		return -ENOTCONN;
+	if (tally_early_find(view, handle->id, handle->generation) ||
+	    (handle->object && READ_ONCE(handle->object->deleted)))
+		return -EIDRM;
+	spin_lock_irqsave(&handle->spin, flags);
+	err = tally_view_final(handle->error) ? handle->error : 0;
+	if (!err)
+		WRITE_ONCE(handle->error, 0);
+	spin_unlock_irqrestore(&handle->spin, flags);
+	return err;
+}
+
+static void handle_gone(struct tally_watch *watch)
+{
+	struct tally_handle *handle = container_of(watch, struct tally_handle,
+						   watch);
+
+	/* Its release waits for us. */
+	if (!kref_get_unless_zero(&handle->ref))
 		return;
-	if (handle->type == TALLY_TYPE_LOCK)
-		tally_lock_client_error(handle, err);
-	else if (handle->type == TALLY_TYPE_REGION)
-		tally_region_client_reset(handle);
+	tally_handle_fail(handle, -EIDRM);
+	tally_handle_put(handle);
+}
+
+/* What a try before this one left behind gives way, unless it was used. */
+static void handle_take_object(struct tally_handle *handle,
+			       struct tally_object *object)
+{
+	struct tally_object *old = handle->object;
+
+	if (handle->made || old == object) {
+		tally_object_put(object);
+		return;
+	}
+	if (old) {
+		tally_arena_unwatch(handle->view->arena, &handle->watch);
+		tally_object_put(old);
+	}
+	handle->object = object;
+	handle->watch.gone = handle_gone;
+	tally_object_watch(object, &handle->watch);
+}
+
+static int handle_open_local(struct tally_handle *handle,
+			     const struct tally_until *until)
+{
+	struct tally_view *view = handle->view;
+	struct tally_object *object;
+	struct tally_rep_open rep;
+	int err;
+
+	err = tally_view_attach(view, false, until);
+	if (err)
+		return err;
+	object = tally_object_find(view->arena, handle->name);
+	if (!object)
+		return -ENOENT;
+	mutex_lock(&view->arena->lock);
+	tally_object_fill(object, NULL, &rep);
+	mutex_unlock(&view->arena->lock);
+	handle_take_object(handle, object);
+	err = handle_become(handle, &rep);
+	if (err)
+		return err;
+	mutex_lock(&view->lock);
+	err = handle_opened(handle, NULL);
+	mutex_unlock(&view->lock);
+	return err;
+}
+
+static bool reply_valid(const struct tally_view *view,
+			const struct tally_rep_open *rep, u32 len)
+{
+	const struct tally_type_ops *ops = tally_type(rep->type);
+	u32 word = be32_to_cpu(rep->word);
+
+	return len == sizeof(*rep) && rep->object && !rep->reserved &&
+	       IS_ALIGNED(word, TALLY_ENTRY_SIZE) &&
+	       word <= view->words - TALLY_ENTRY_SIZE &&
+	       !(be32_to_cpu(rep->perm) & ~0777) &&
+	       uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
+	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid))) &&
+	       ops && (!ops->valid || ops->valid(rep));
+}
+
+static int handle_open_session(struct tally_handle *handle,
+			       struct tally_session *s,
+			       const struct tally_until *until)
+{
+	struct tally_view *view = handle->view;
+	struct tally_msg_open body = {
+		.arena = cpu_to_be32(view->remote_id),
+	};
+	struct tally_rep_open rep;
+	u32 len = sizeof(rep);
+	int err;
+
+	strscpy(body.object, handle->name, sizeof(body.object));
+	err = tally_view_ask(s, TALLY_MSG_OPEN, &body, sizeof(body), &rep,
+			     &len, until);
+	if (err == -EIDRM)
+		tally_view_fail(view, err);	/* the whole arena is gone */
+	if (err)
+		return err;
+	if (!reply_valid(view, &rep, len)) {
+		tally_session_violation(s, "malformed answer to OPEN");
+		return -EPROTO;
+	}
+	err = handle_become(handle, &rep);
+	if (err)
+		return err;
+	mutex_lock(&view->lock);
+	err = handle_opened(handle, s);
+	mutex_unlock(&view->lock);
+	return err;
+}
+
+static int handle_open_remote(struct tally_handle *handle,
+			      const struct tally_until *until)
+{
+	struct tally_view *view = handle->view;
+	struct tally_session *s;
+	int err;
+
+	err = tally_view_attach(view, false, until);
+	if (err)
+		return err;
+	s = tally_view_session(view);
+	if (!s)
+		return -ENOTCONN;
+	err = handle_open_session(handle, s, until);
+	trace_tally_handle_open(s->id, handle->name, view->remote_id,
+				handle->id, err);
+	tally_session_put(s);
+	/* It had an id here, and now the name is free. */
+	if (err == -ENOENT && handle->made)
+		err = -EIDRM;
+	return err;
+}
+
+/* A node that stops ends its sessions first: that is no mere lack of one. */
+static int handle_why(struct tally_handle *handle, int err)
+{
+	if (err == -ENOTCONN && !tally_node_running(handle->view->node))
+		return -ESHUTDOWN;
+	return err;
 }
 
 /**
- * tally_handle_alive - is it still the object of that name?
+ * tally_handle_open - open a handle (again) unless it is open
  * @handle: which
+ * @until: when to give up
  *
- * Context: any.
- * Return: false when it can never be used again.
- */
-bool tally_handle_alive(struct tally_handle *handle)
-{
-	return !tally_view_final(READ_ONCE(handle->error)) &&
-	       tally_view_alive(handle->view);
-}
-
-/**
- * tally_handle_get - take a reference
- * @handle: of which the caller has one already
+ * One caller does it, the others wait for the outcome.
  *
- * Context: any.
- * Return: @handle.
+ * Context: process, sleeps, killable.
+ * Return: 0 or the handle's error; -ENOENT, -EACCES, -EDQUOT, -ETIMEDOUT,
+ * -EINTR, …
  */
-struct tally_handle *tally_handle_get(struct tally_handle *handle)
+int tally_handle_open(struct tally_handle *handle,
+		      const struct tally_until *until)
 {
-	kref_get(&handle->ref);
-	return handle;
-}
-
-static void handle_release(struct kref *ref)
-{
-	struct tally_handle *handle = container_of(ref, struct tally_handle,
-						   ref);
-
-	queue_work(handle->view->node->wait_wq, &handle->release_work);
-}
-
-/**
- * tally_handle_put - drop a reference
- * @handle: closed and freed later, from the node's workqueue, when it was the
- *	last
- *
- * Context: any.
- */
-void tally_handle_put(struct tally_handle *handle)
-{
-	kref_put(&handle->ref, handle_release);
-}
-
-/**
- * tally_handle_next - walk the handles of a view
- * @view: which
- * @prev: where to go on, put by this call; NULL to begin
- *
- * Context: process, view->lock not held.
- * Return: a reference, or NULL at the end.
- */
-struct tally_handle *tally_handle_next(struct tally_view *view,
-				       struct tally_handle *prev)
-{
-	struct tally_handle *handle;
+	struct tally_view *view = handle->view;
+	int err = 0;
 
 	mutex_lock(&view->lock);
-	handle = prev ? prev : list_entry(&view->handles, struct tally_handle,
-					  list);
-	list_for_each_entry_continue(handle, &view->handles, list)
-		if (kref_get_unless_zero(&handle->ref))
-			break;
-	if (list_entry_is_head(handle, &view->handles, list))
-		handle = NULL;
+	while (handle->opening && !err)
+		err = tally_view_wait(view, until);
+	if (err || READ_ONCE(handle->error) != -ENOTCONN) {
+		err = err ? err : READ_ONCE(handle->error);
+		mutex_unlock(&view->lock);
+		return err;
+	}
+	WRITE_ONCE(handle->opening, true);
+	view->opening++;
 	mutex_unlock(&view->lock);
-	if (prev)
-		tally_handle_put(prev);
-	return handle;
+
+	err = view->arena ? handle_open_local(handle, until) :
+			    handle_open_remote(handle, until);
+	if (err == -EIDRM)
+		tally_handle_fail(handle, err);
+
+	mutex_lock(&view->lock);
+	WRITE_ONCE(handle->opening, false);
+	if (!--view->opening)
+		tally_early_settle(view);
+	tally_view_changed(view);
+	mutex_unlock(&view->lock);
+	return err;
 }
 
 /**
@@ -135,6 +291,32 @@ int tally_handle_try_enter(struct tally_handle *handle)
 		handle->inside++;
 	spin_unlock_irqrestore(&handle->spin, flags);
 	return err == -ENOTCONN ? -EAGAIN : err;
+}
+
+/**
+ * tally_handle_enter - begin an operation
+ * @handle: which; the caller's reference stays until it has left
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Where the session ended and the same start of the home has a new one, the
+ * arena is attached to and the object opened again first.
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0 or the handle's error; -ETIMEDOUT, -EINTR.
+ */
+int tally_handle_enter(struct tally_handle *handle, long timeout)
+{
+	struct tally_until until = tally_until(timeout);
+	int err;
+
+	for (;;) {
+		err = tally_handle_try_enter(handle);
+		if (err != -EAGAIN)
+			return err;
+		err = tally_handle_open(handle, &until);
+		if (err)
+			return handle_why(handle, err);
+	}
 }
 
 /**
@@ -173,35 +355,35 @@ void tally_handle_doubt(struct tally_handle *handle)
 
 	spin_lock_irqsave(&view->spin, flags);
 	if (view->session)
-		link = READ_ONCE(view->session->generation);
+		link = READ_ONCE(view->session->link_nr);
 	spin_unlock_irqrestore(&view->spin, flags);
 	spin_lock_irqsave(&handle->spin, flags);
 	handle->doubt = link;
 	spin_unlock_irqrestore(&handle->spin, flags);
 }
 
-/* Say FORGOTTEN if it is owed and nobody is inside. */
+/* Say FORGOTTEN if it is owed and no operation is inside. */
 static void handle_say_forgotten(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
+	struct tally_owed *owed = NULL;
 	struct tally_session *s;
 	unsigned long flags;
 	u32 doubt;
-	bool say;
 
 	spin_lock_irqsave(&handle->spin, flags);
-	say = handle->forget && !handle->inside;
-	if (say)
-		handle->forget = false;
+	if (!handle->inside)
+		swap(owed, handle->forget);
 	doubt = handle->doubt;
 	spin_unlock_irqrestore(&handle->spin, flags);
-	if (!say)
+	if (!owed)
 		return;
 	s = tally_view_session(view);
-	if (!s)
+	if (!s) {
+		kfree(owed);
 		return;
-	tally_views_owe(s, view->remote_id, handle->id, handle->generation,
-			doubt);
+	}
+	tally_owed_queue(owed, s, view->remote_id, doubt);
 	tally_session_put(s);
 }
 
@@ -218,17 +400,19 @@ static void handle_forget_work(struct work_struct *work)
  * tally_handle_forget - the home wants this object forgotten
  * @handle: which, referenced and failed already; or, with view->lock held,
  *	one whose last reference is gone: its release sees to it
+ * @owed: the answer, taken over
  *
  * Context: process.
  */
-void tally_handle_forget(struct tally_handle *handle)
+void tally_handle_forget(struct tally_handle *handle, struct tally_owed *owed)
 {
 	unsigned long flags;
 	bool dying = !kref_read(&handle->ref);
 
 	spin_lock_irqsave(&handle->spin, flags);
-	handle->forget = true;
+	swap(handle->forget, owed);
 	spin_unlock_irqrestore(&handle->spin, flags);
+	kfree(owed);	/* asked for twice */
 	if (!dying)
 		handle_say_forgotten(handle);
 }
@@ -250,7 +434,7 @@ static bool handle_without_doubt(struct tally_handle *handle,
 	mutex_lock(&view->lock);
 	do {
 		doubt = view->session == s &&
-			handle->doubt == READ_ONCE(s->generation);
+			handle->doubt == READ_ONCE(s->link_nr);
 		if (doubt)
 			err = tally_view_wait(view, &until);
 	} while (doubt && !err);
@@ -258,7 +442,7 @@ static bool handle_without_doubt(struct tally_handle *handle,
 	return !doubt;
 }
 
-/* Tell the home that nobody here uses it. */
+/* Tell the home that this node uses it no more. */
 static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 {
 	struct tally_until until = tally_until(HANDLE_CLOSE_WAIT);
@@ -281,79 +465,55 @@ static void handle_release_work(struct work_struct *work)
 	struct tally_session *s;
 	bool closed = false;
 
-	if (handle->made)
-		handle_unmake(handle);
+	if (handle->object)
+		tally_arena_unwatch(view->arena, &handle->watch);
+	if (handle->made && handle->ops->release)
+		handle->ops->release(handle);
 	WARN_ON_ONCE(handle->inside);
 	s = tally_view_session(view);
 	if (s && !READ_ONCE(handle->error) && handle_without_doubt(handle, s))
 		closed = handle_close(handle, s);
 	mutex_lock(&view->lock);
-	list_del(&handle->list);
+	tally_handle_del(handle);
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
-	/* Out of the list: a FORGET that did not find it is answered at once. */
+	/* Out of the tables: a FORGET that did not find it is answered at once. */
 	if (s && handle->forget && !closed)
-		tally_views_owe(s, view->remote_id, handle->id,
-				handle->generation, handle->doubt);
+		tally_owed_queue(handle->forget, s, view->remote_id,
+				 handle->doubt);
+	else
+		kfree(handle->forget);
 	if (s)
 		tally_session_put(s);
 	if (handle->object)
 		tally_object_put(handle->object);
-	kfree(handle->spare);
-	kfree(handle);
+	kfree_rcu(handle, rcu);
 	tally_view_put(view);
 }
 
-static struct tally_handle *handle_alloc(struct tally_view *view,
-					 const char *name)
+static struct tally_handle *handle_create(struct tally_view *view,
+					  const char *name)
 {
 	struct tally_handle *handle = kzalloc(sizeof(*handle),
 					      GFP_KERNEL_ACCOUNT);
+	int err;
 
 	if (!handle)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	kref_init(&handle->ref);
 	spin_lock_init(&handle->spin);
 	INIT_WORK(&handle->forget_work, handle_forget_work);
 	INIT_WORK(&handle->release_work, handle_release_work);
 	strscpy(handle->name, name, sizeof(handle->name));
-	handle->view = tally_view_get(view);
+	handle->view = view;
 	handle->error = -ENOTCONN;
-	return handle;
-}
-
-/* A node that stops ends its sessions first: that is no mere lack of one. */
-static int handle_why(struct tally_handle *handle, int err)
-{
-	if (err == -ENOTCONN && !tally_node_running(handle->view->node))
-		return -ESHUTDOWN;
-	return err;
-}
-
-/**
- * tally_handle_enter - begin an operation
- * @handle: which; the caller's reference stays until it has left
- * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
- *
- * Where the session ended and the same start of the home has a new one, the
- * arena is attached to and the object opened again first.
- *
- * Context: process, sleeps, killable.
- * Return: 0 or the handle's error; -ETIMEDOUT, -EINTR.
- */
-int tally_handle_enter(struct tally_handle *handle, long timeout)
-{
-	struct tally_until until = tally_until(timeout);
-	int err;
-
-	for (;;) {
-		err = tally_handle_try_enter(handle);
-		if (err != -EAGAIN)
-			return err;
-		err = tally_handle_open(handle, &until);
-		if (err)
-			return handle_why(handle, err);
+	err = tally_handle_add(handle);
+	if (err) {
+		kfree(handle);
+		return ERR_PTR(err);
 	}
+	tally_view_get(view);
+	return handle;
 }
 
 /*
@@ -368,25 +528,16 @@ static struct tally_handle *handle_of_name(struct tally_view *view,
 	int err;
 
 	lockdep_assert_held(&view->lock);
-again:
-	list_for_each_entry(handle, &view->handles, list) {
-		if (tally_view_final(READ_ONCE(handle->error)) ||
-		    strcmp(handle->name, name))
-			continue;
+	while ((handle = tally_handle_named(view, name))) {
 		if (kref_get_unless_zero(&handle->ref))
 			return handle;
 		err = tally_view_wait(view, until);
 		if (err)
 			return ERR_PTR(err);
-		goto again;
 	}
 	if (tally_view_final(view->error))
 		return ERR_PTR(view->error);
-	handle = handle_alloc(view, name);
-	if (!handle)
-		return ERR_PTR(-ENOMEM);
-	list_add_tail(&handle->list, &view->handles);
-	return handle;
+	return handle_create(view, name);
 }
 
 /**

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include "session/peer.h"
+#include "session/session.h"
 
 static struct workqueue_struct *homes_wq;
 
@@ -78,20 +79,22 @@ static bool peer_is_live(struct tally_peer *peer)
 
 static int homes_add_all(struct tally_homes *homes)
 {
-	struct tally_peer *peer = NULL;
+	struct tally_peer *peer;
+	u32 after = 0;
 	int err;
 
 	err = homes_add(homes, homes->node->config.name, true);
-	while (!err && (peer = tally_peer_next(homes->node, peer)))
+	while (!err && (peer = tally_peer_next(homes->node, after))) {
+		after = peer->id;
 		if (peer_is_live(peer))
 			err = homes_add(homes, peer->name, false);
-	if (peer)
 		tally_peer_put(peer);
+	}
 	return err;
 }
 
 /*
- * Who asks cannot be killed, as who waits for him can. A home that means to answer
+ * The work that asks cannot be killed, as its caller can. A home that means to answer
  * does so long before, and without a link its session ends by then.
  */
 static struct tally_until homes_until(struct tally_node *node,
@@ -146,7 +149,7 @@ static int homes_wait(struct tally_homes *homes)
 /**
  * tally_homes_put - the answers have been looked at
  * @homes: from tally_homes_ask(); the answers are dropped now, not when the last
- *	of those has come who still ask
+ *	of those that are still asked has answered
  *
  * Context: process.
  */
@@ -169,7 +172,7 @@ void tally_homes_put(struct tally_homes *homes)
  * @question: what is asked
  * @until: when they give up, in a lease at the latest
  *
- * Who is killed does not wait for those that still ask for him.
+ * A caller that is killed does not wait for the homes that are still asked.
  *
  * Context: process, sleeps, killable.
  * Return: the homes with their answers, which belong to the caller until
@@ -200,7 +203,7 @@ struct tally_homes *tally_homes_ask(struct tally_node *node, const char *name,
 }
 
 /**
- * tally_homes_init - make what all who ask share
+ * tally_homes_init - make what all that ask share
  *
  * Return: 0 or -ENOMEM.
  */
@@ -211,7 +214,7 @@ int tally_homes_init(void)
 }
 
 /**
- * tally_homes_exit - wait for what still asks for somebody who went away
+ * tally_homes_exit - wait for what is still asked for callers that went away
  *
  * No node is left.
  */

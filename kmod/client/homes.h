@@ -50,7 +50,7 @@ struct tally_home {
 
 /**
  * struct tally_homes - our own node and all it has live sessions with
- * @ref: the one who asks, and each that asks for him
+ * @ref: the caller, and each home that is still asked
  * @node: our node, referenced
  * @question: what is asked
  * @name: what it is asked about, or empty

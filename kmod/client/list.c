@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Directories: the arenas a node can see, the objects of an arena. */
+#include "client/list.h"
+
 #include <linux/err.h>
 #include <linux/slab.h>
-#include "client/homes.h"
 #include "base/name.h"
+#include "client/attach.h"
+#include "client/homes.h"
 #include "session/peer.h"
-#include "client/view.h"
+#include "session/session.h"
 
 /*
  * Arenas one look takes in, of one home and of all: a peer's word is no reason to
@@ -35,7 +37,7 @@ static bool reply_valid(const struct list_reply *reply, u32 len, bool arenas,
 		/* Ids grow, so a peer cannot keep us here for ever. */
 		if (be32_to_cpu(entry->id) <= after ||
 		    arenas != !entry->type ||
-		    entry->type > TALLY_TYPE_REGION ||
+		    (!arenas && !tally_type(entry->type)) ||
 		    memchr_inv(entry->reserved, 0, sizeof(entry->reserved)) ||
 		    !tally_name_field_valid(entry->name, sizeof(entry->name)))
 			return false;
@@ -102,7 +104,8 @@ static void list_local(struct tally_arena *arena, u32 after, tally_list_fn fn,
 
 	while (more && (object = tally_object_next(arena, after))) {
 		after = object->id;
-		more = fn(ctx, object->config.name, object->config.type, after);
+		more = fn(ctx, object->config.name, object->config.type->id,
+			  after);
 		tally_object_put(object);
 	}
 }
@@ -177,10 +180,14 @@ static bool arenas_note(void *ctx, const char *name, u8 type, u32 id)
 
 static void arenas_own(struct tally_node *node, struct list_arenas *arenas)
 {
-	struct tally_arena *arena = NULL;
+	struct tally_arena *arena;
+	u32 after = 0;
 
-	while ((arena = tally_arena_next(node, arena)))
-		arenas_note(arenas, arena->config.name, 0, arena->id);
+	while ((arena = tally_arena_next(node, after))) {
+		after = arena->id;
+		arenas_note(arenas, arena->config.name, 0, after);
+		tally_arena_put(arena);
+	}
 }
 
 static void arenas_of(struct tally_node *node, const char *home,
@@ -249,7 +256,7 @@ static void found_add(struct list_head *all, struct list_found *found)
 	list_move_tail(&found->list, all);
 }
 
-/* In the order of the homes, whoever was first to answer. */
+/* In the order of the homes, not of their answers. */
 static int found_collect(struct tally_homes *homes, struct list_head *all)
 {
 	struct list_found *found, *next;

@@ -1,11 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "client/view.h"
 
+#include <linux/err.h>
 #include <linux/slab.h>
-#include <linux/user_namespace.h>
-#include "session/peer.h"
+#include "base/trace.h"
+#include "session/session.h"
 
-#define VIEW_PAUSE	msecs_to_jiffies(20)	/* before asking again */
+static const struct rhashtable_params view_names = {
+	.key_len = sizeof_field(struct tally_view, names_key),
+	.key_offset = offsetof(struct tally_view, names_key),
+	.head_offset = offsetof(struct tally_view, by_name),
+	.automatic_shrinking = true,
+};
+
+static const struct rhashtable_params handle_names = {
+	.key_len = sizeof_field(struct tally_handle, name),
+	.key_offset = offsetof(struct tally_handle, name),
+	.head_offset = offsetof(struct tally_handle, by_name),
+	.automatic_shrinking = true,
+};
+
+static const struct rhashtable_params known_ids = {
+	.key_len = sizeof(struct tally_key),
+	.key_offset = offsetof(struct tally_known, key),
+	.head_offset = offsetof(struct tally_known, node),
+	.automatic_shrinking = true,
+};
+
+/**
+ * tally_view_tables - make the tables of a node
+ * @views: of it
+ *
+ * Return: 0 or a negative errno.
+ */
+int tally_view_tables(struct tally_views *views)
+{
+	int err = rhltable_init(&views->by_name, &view_names);
+
+	if (err)
+		return err;
+	err = rhltable_init(&views->by_id, &known_ids);
+	if (err)
+		rhltable_destroy(&views->by_name);
+	return err;
+}
+
+/**
+ * tally_view_tables_free - undo tally_view_tables()
+ * @views: no view is left
+ */
+void tally_view_tables_free(struct tally_views *views)
+{
+	rhltable_destroy(&views->by_name);
+	rhltable_destroy(&views->by_id);
+}
 
 /**
  * tally_view_wait - wait until something of a view changes
@@ -32,7 +80,7 @@ int tally_view_wait(struct tally_view *view, const struct tally_until *until)
 }
 
 /**
- * tally_view_changed - wake who waits for a change
+ * tally_view_changed - something changed that callers may wait for
  * @view: which; its lock is held
  */
 void tally_view_changed(struct tally_view *view)
@@ -55,21 +103,28 @@ struct tally_view *tally_view_get(struct tally_view *view)
 	return view;
 }
 
+
 static void view_release(struct kref *ref)
 {
 	struct tally_view *view = container_of(ref, struct tally_view, ref);
 	struct tally_views *views = view->node->views;
 
+	if (view->arena)
+		tally_arena_unwatch(view->arena, &view->watch);
 	mutex_lock(&views->lock);
 	list_del(&view->list);
+	rhltable_remove(&views->by_name, &view->by_name, view_names);
 	mutex_unlock(&views->lock);
+	if (view->known.key.arena)
+		rhltable_remove(&views->by_id, &view->known.node, known_ids);
+	rhltable_destroy(&view->names);
 	if (view->session)
 		tally_session_put(view->session);
 	if (view->arena)
 		tally_arena_put(view->arena);
 	tally_node_put(view->node);
 	mutex_destroy(&view->lock);
-	kfree(view);
+	kfree_rcu(view, rcu);
 }
 
 /**
@@ -111,6 +166,93 @@ struct tally_view *tally_view_next(struct tally_node *node,
 }
 
 /**
+ * tally_view_named - the usable view of an arena
+ * @views: of a node, locked
+ * @home: name of the home
+ * @name: name of the arena
+ * @arena: the arena when it is ours, else NULL
+ *
+ * Return: a reference or NULL.
+ */
+struct tally_view *tally_view_named(struct tally_views *views,
+				    const char *home, const char *name,
+				    struct tally_arena *arena)
+{
+	char key[2][TALLY_NAME_SIZE] = {};
+	struct tally_view *view;
+	struct rhlist_head *at, *all;
+
+	lockdep_assert_held(&views->lock);
+	strscpy(key[0], name, sizeof(key[0]));
+	strscpy(key[1], home, sizeof(key[1]));
+	rcu_read_lock();
+	all = rhltable_lookup(&views->by_name, key, view_names);
+	rhl_for_each_entry_rcu(view, at, all, by_name)
+		if (view->arena == arena && tally_view_alive(view) &&
+		    kref_get_unless_zero(&view->ref))
+			goto out;
+	view = NULL;
+out:
+	rcu_read_unlock();
+	return view;
+}
+
+/**
+ * tally_view_by_id - a view as its home calls it
+ * @s: session with the home
+ * @arena: id of the arena
+ *
+ * Context: process.
+ * Return: a reference, or NULL.
+ */
+struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena)
+{
+	struct tally_key key = { .home = s->peer_incarnation, .arena = arena };
+	struct tally_view *view, *found = NULL;
+	struct rhlist_head *at, *all;
+	struct tally_known *known;
+
+	rcu_read_lock();
+	all = rhltable_lookup(&s->node->views->by_id, &key, known_ids);
+	rhl_for_each_entry_rcu(known, at, all, node) {
+		view = container_of(known, struct tally_view, known);
+		if (READ_ONCE(view->session) != s)
+			continue;
+		found = view;
+		if (tally_view_alive(view))
+			break;
+	}
+	if (found && !kref_get_unless_zero(&found->ref))
+		found = NULL;
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * tally_view_know - from now on it is found by what its home calls it
+ * @view: attached to another home for the first time; locked
+ * @home: the home's incarnation
+ * @arena: the arena's id there
+ *
+ * Return: 0 or a negative errno.
+ */
+int tally_view_know(struct tally_view *view, u64 home, u32 arena)
+{
+	int err;
+
+	lockdep_assert_held(&view->lock);
+	view->known.key.home = home;
+	view->known.key.arena = arena;
+	err = rhltable_insert(&view->node->views->by_id, &view->known.node,
+			      known_ids);
+	if (err)
+		view->known.key = (struct tally_key){};
+	else
+		view->remote_id = arena;
+	return err;
+}
+
+/**
  * tally_view_alive - is it still the arena of that name?
  * @view: which
  *
@@ -143,6 +285,249 @@ struct tally_session *tally_view_session(struct tally_view *view)
 }
 
 /**
+ * tally_handle_get - take a reference
+ * @handle: of which the caller has one already
+ *
+ * Context: any.
+ * Return: @handle.
+ */
+struct tally_handle *tally_handle_get(struct tally_handle *handle)
+{
+	kref_get(&handle->ref);
+	return handle;
+}
+
+static void handle_release(struct kref *ref)
+{
+	struct tally_handle *handle = container_of(ref, struct tally_handle,
+						   ref);
+
+	queue_work(handle->view->node->wait_wq, &handle->release_work);
+}
+
+/**
+ * tally_handle_put - drop a reference
+ * @handle: closed and freed later, from the node's workqueue, when it was the
+ *	last
+ *
+ * Context: any.
+ */
+void tally_handle_put(struct tally_handle *handle)
+{
+	kref_put(&handle->ref, handle_release);
+}
+
+/**
+ * tally_handle_next - walk the handles of a view
+ * @view: which
+ * @prev: where to go on, put by this call; NULL to begin
+ *
+ * Context: process, view->lock not held.
+ * Return: a reference, or NULL at the end.
+ */
+struct tally_handle *tally_handle_next(struct tally_view *view,
+				       struct tally_handle *prev)
+{
+	struct tally_handle *handle;
+
+	mutex_lock(&view->lock);
+	handle = prev ? prev : list_entry(&view->handles, struct tally_handle,
+					  list);
+	list_for_each_entry_continue(handle, &view->handles, list)
+		if (kref_get_unless_zero(&handle->ref))
+			break;
+	if (list_entry_is_head(handle, &view->handles, list))
+		handle = NULL;
+	mutex_unlock(&view->lock);
+	if (prev)
+		tally_handle_put(prev);
+	return handle;
+}
+
+/**
+ * tally_handle_add - put a handle into its view
+ * @handle: new, with view and name; the view is locked
+ *
+ * Return: 0 or a negative errno.
+ */
+int tally_handle_add(struct tally_handle *handle)
+{
+	struct tally_view *view = handle->view;
+	int err;
+
+	lockdep_assert_held(&view->lock);
+	err = rhltable_insert(&view->names, &handle->by_name, handle_names);
+	if (!err)
+		list_add_tail(&handle->list, &view->handles);
+	return err;
+}
+
+/**
+ * tally_handle_del - take a handle out of its view
+ * @handle: its last reference is gone; the view is locked
+ */
+void tally_handle_del(struct tally_handle *handle)
+{
+	struct tally_view *view = handle->view;
+
+	lockdep_assert_held(&view->lock);
+	list_del(&handle->list);
+	rhltable_remove(&view->names, &handle->by_name, handle_names);
+	if (handle->known.key.arena)
+		rhltable_remove(&view->node->views->by_id, &handle->known.node,
+				known_ids);
+}
+
+/**
+ * tally_handle_know - from now on it is found by what its home calls it
+ * @handle: made, of another home
+ *
+ * Return: 0 or a negative errno.
+ */
+int tally_handle_know(struct tally_handle *handle)
+{
+	struct tally_view *view = handle->view;
+	int err;
+
+	handle->known.key = view->known.key;
+	handle->known.key.object = handle->id;
+	err = rhltable_insert(&view->node->views->by_id, &handle->known.node,
+			      known_ids);
+	if (err)
+		handle->known.key = (struct tally_key){};
+	return err;
+}
+
+/**
+ * tally_handle_named - a handle that may be usable, by its name
+ * @view: its view, locked
+ * @name: its name
+ *
+ * Return: the handle, whose last reference may be gone already, or NULL.
+ */
+struct tally_handle *tally_handle_named(struct tally_view *view,
+					const char *name)
+{
+	char key[TALLY_NAME_SIZE] = {};
+	struct tally_handle *handle;
+	struct rhlist_head *at, *all;
+
+	lockdep_assert_held(&view->lock);
+	strscpy(key, name, sizeof(key));
+	rcu_read_lock();
+	all = rhltable_lookup(&view->names, key, handle_names);
+	rhl_for_each_entry_rcu(handle, at, all, by_name)
+		if (!tally_view_final(READ_ONCE(handle->error)))
+			goto out;
+	handle = NULL;
+out:
+	rcu_read_unlock();
+	return handle;
+}
+
+/**
+ * tally_handle_known - a handle as its home calls it, without a reference
+ * @s: session with the home
+ * @arena: id of the arena
+ * @id: id of the object
+ * @generation: of that id
+ *
+ * Context: any; under RCU, or with the lock of its view.
+ * Return: the handle, whose last reference may be gone already; NULL where
+ * there is none, or it is just being opened.
+ */
+struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
+					u32 id, u32 generation)
+{
+	const struct tally_key key = {
+		.home = s->peer_incarnation,
+		.arena = arena,
+		.object = id,
+	};
+	struct tally_handle *handle, *found = NULL;
+	struct rhlist_head *at, *all;
+	struct tally_known *known;
+
+	rcu_read_lock();
+	all = rhltable_lookup(&s->node->views->by_id, &key, known_ids);
+	rhl_for_each_entry_rcu(known, at, id ? all : NULL, node) {
+		handle = container_of(known, struct tally_handle, known);
+		if (handle->generation != generation ||
+		    READ_ONCE(handle->view->session) != s ||
+		    READ_ONCE(handle->opening))
+			continue;
+		found = handle;
+		if (!tally_view_final(READ_ONCE(handle->error)))
+			break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * tally_views_by_id - a handle as its home calls it
+ * @s: session with the home
+ * @arena: id of the arena
+ * @id: id of the object
+ * @generation: of that id
+ *
+ * Context: any.
+ * Return: a reference, or NULL: there is none, or it is just being opened.
+ */
+struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
+					u32 id, u32 generation)
+{
+	struct tally_handle *handle;
+
+	rcu_read_lock();
+	handle = tally_handle_known(s, arena, id, generation);
+	if (handle && !kref_get_unless_zero(&handle->ref))
+		handle = NULL;
+	rcu_read_unlock();
+	return handle;
+}
+
+/**
+ * tally_handle_alive - is it still the object of that name?
+ * @handle: which
+ *
+ * Context: any.
+ * Return: false when it can never be used again.
+ */
+bool tally_handle_alive(struct tally_handle *handle)
+{
+	return !tally_view_final(READ_ONCE(handle->error)) &&
+	       tally_view_alive(handle->view);
+}
+
+/**
+ * tally_handle_fail - a handle cannot be used any more
+ * @handle: which
+ * @err: why; -ENOTCONN until it is opened again, anything else for good
+ *
+ * Its users are told before the caller goes on.
+ *
+ * Context: process, no locks held.
+ */
+void tally_handle_fail(struct tally_handle *handle, int err)
+{
+	unsigned long flags;
+	bool tell;
+
+	spin_lock_irqsave(&handle->spin, flags);
+	tell = !tally_view_final(handle->error) && handle->error != err;
+	if (tell)
+		WRITE_ONCE(handle->error, err);
+	tell = tell && handle->made;
+	spin_unlock_irqrestore(&handle->spin, flags);
+	if (!tell)
+		return;
+	trace_tally_handle_error(handle->name, handle->id, err);
+	if (handle->ops->error)
+		handle->ops->error(handle, err);
+}
+
+/**
  * tally_view_fail - a view and its handles cannot be used any more
  * @view: which
  * @err: why; anything but -ENOTCONN is for good, the first of these stays
@@ -169,279 +554,32 @@ void tally_view_fail(struct tally_view *view, int err)
 		tally_handle_fail(handle, err);
 }
 
-static int view_pause(const struct tally_until *until)
+/* Its release waits for us, so that no reference is needed. */
+static void view_gone(struct tally_watch *watch)
 {
-	long left = tally_until_left(until);
-
-	if (!left)
-		return -ETIMEDOUT;
-	schedule_timeout_killable(min_t(long, left, VIEW_PAUSE));
-	return fatal_signal_pending(current) ? -EINTR : 0;
+	tally_view_fail(container_of(watch, struct tally_view, watch), -EIDRM);
 }
 
 /**
- * tally_view_ask - a request that may be repeated
- * @s: session with the home
- * @type: enum tally_msg_type
- * @body: its body
- * @len: length of it
- * @reply: gets the reply
- * @reply_len: in: size of @reply, out: length of what came
- * @until: when to give up
- *
- * Attaching, opening, closing and listing change nothing that matters when it
- * is unknown whether they were done: unknown is "not done" here.
- *
- * Context: process, sleeps, killable.
- * Return: 0 or a negative errno, never -EREMOTEIO or -EAGAIN.
- */
-int tally_view_ask(struct tally_session *s, u16 type, const void *body,
-		   u32 len, void *reply, u32 *reply_len,
-		   const struct tally_until *until)
-{
-	u32 size = *reply_len;
-	int err;
-
-	for (;;) {
-		*reply_len = size;
-		err = tally_session_call(s, type, body, len, reply, reply_len,
-					 tally_until_left(until));
-		if (err != -EAGAIN)
-			break;
-		err = view_pause(until);
-		if (err)
-			return err;
-	}
-	if (err != -EREMOTEIO)
-		return err;
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	return tally_until_left(until) ? -ENOTCONN : -ETIMEDOUT;
-}
-
-static bool view_reply_valid(struct tally_view *view,
-			     const struct tally_rep_attach *rep, u32 len)
-{
-	u32 words = be32_to_cpu(rep->words);
-	bool direct = rep->path == TALLY_PATH_DIRECT;
-
-	if (len != sizeof(*rep) || rep->reserved || rep->reserved2 ||
-	    !rep->arena)
-		return false;
-	if (rep->mode != TALLY_MODE_NIC && rep->mode != TALLY_MODE_CPU)
-		return false;
-	if (rep->access != TALLY_ACCESS_RO && rep->access != TALLY_ACCESS_RW)
-		return false;
-	if (direct && (rep->mode != TALLY_MODE_NIC ||
-		       view->node->config.no_atomics))
-		return false;
-	if (!direct && (rep->path != TALLY_PATH_MESSAGE || rep->rkey ||
-			rep->addr))
-		return false;
-	if (!words || words > TALLY_WORDS_MAX ||
-	    !IS_ALIGNED(words, TALLY_ENTRY_SIZE) ||
-	    !IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)))
-		return false;
-	if (be32_to_cpu(rep->perm) & ~0777)
-		return false;
-	return uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
-	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid)));
-}
-
-static bool session_is_over(struct tally_session *s)
-{
-	return READ_ONCE(s->state) == TALLY_SESSION_OVER;
-}
-
-static void view_set_session(struct tally_view *view, struct tally_session *s,
-			     const struct tally_rep_attach *rep)
-{
-	unsigned long flags;
-
-	lockdep_assert_held(&view->lock);
-	tally_session_get(s);
-	spin_lock_irqsave(&view->spin, flags);
-	view->session = s;
-	view->rkey = be32_to_cpu(rep->rkey);
-	view->addr = be64_to_cpu(rep->addr);
-	view->reach = rep->path == TALLY_PATH_DIRECT ? TALLY_REACH_LANE :
-						       TALLY_REACH_MESSAGE;
-	spin_unlock_irqrestore(&view->spin, flags);
-	view->home_incarnation = s->peer_incarnation;
-	view->remote_id = be32_to_cpu(rep->arena);
-	view->words = be32_to_cpu(rep->words);
-	view->mode = rep->mode;
-}
-
-/*
- * The session's over() takes view->lock after the state became OVER: either
- * this sees the state, or over() sees the session in the view.
- */
-static int view_accept(struct tally_view *view, struct tally_session *s,
-		       const struct tally_rep_attach *rep)
-{
-	lockdep_assert_held(&view->lock);
-	if (tally_view_final(view->error))
-		return view->error;
-	if (view->remote_id && view->remote_id != be32_to_cpu(rep->arena))
-		return -EIDRM;
-	if (session_is_over(s) || (view->session && view->session != s))
-		return -ENOTCONN;
-	if (!view->session)
-		view_set_session(view, s, rep);
-	view->access = rep->access;
-	view->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
-	view->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
-	view->perm = be32_to_cpu(rep->perm);
-	WRITE_ONCE(view->error, 0);
-	return 0;
-}
-
-static int view_attach_session(struct tally_view *view,
-			       struct tally_session *s,
-			       const struct tally_until *until)
-{
-	struct tally_msg_attach body = {};
-	struct tally_rep_attach rep;
-	u32 len = sizeof(rep);
-	int err;
-
-	if (view->home_incarnation &&
-	    view->home_incarnation != s->peer_incarnation) {
-		tally_view_fail(view, -ESTALE);
-		return -ESTALE;
-	}
-	strscpy(body.arena, view->name, sizeof(body.arena));
-	err = tally_view_ask(s, TALLY_MSG_ATTACH, &body, sizeof(body), &rep,
-			     &len, until);
-	if (!err && !view_reply_valid(view, &rep, len)) {
-		tally_session_violation(s, "malformed answer to ATTACH");
-		err = -EPROTO;
-	}
-	if (err == -ENOENT && view->remote_id)
-		err = -EIDRM;
-	/* What was never there cannot go: nobody must look for it again. */
-	if ((err == -EIDRM || err == -ESTALE) && !view->remote_id)
-		err = -ENOENT;
-	if (!err) {
-		mutex_lock(&view->lock);
-		err = view_accept(view, s, &rep);
-		mutex_unlock(&view->lock);
-	}
-	if (err == -EIDRM)
-		tally_view_fail(view, err);
-	return err;
-}
-
-static int view_attach_remote(struct tally_view *view,
-			      const struct tally_until *until)
-{
-	struct tally_peer *peer = tally_peer_find(view->node, view->home);
-	struct tally_session *s;
-	int err = -ENOTCONN;
-
-	if (!peer)
-		return -ENOTCONN;
-	s = tally_peer_session(peer);
-	if (s) {
-		err = view_attach_session(view, s, until);
-		tally_session_put(s);
-	}
-	tally_peer_put(peer);
-	return err;
-}
-
-static int view_attach_local(struct tally_view *view,
-			     const struct tally_until *until)
-{
-	struct tally_arena *arena = view->arena;
-	int err = 0;
-
-	/* Once it has a mode, an operation says what is missing. */
-	if (!READ_ONCE(arena->mode))
-		err = tally_arena_wait_ready(arena, tally_until_left(until));
-	else if (READ_ONCE(arena->state) == TALLY_ARENA_DEAD)
-		err = -EIDRM;
-	if (err == -EIDRM)
-		tally_view_fail(view, err);
-	if (err)
-		return err;
-	mutex_lock(&view->lock);
-	mutex_lock(&arena->lock);
-	view->mode = arena->mode;
-	view->reach = arena->mode == TALLY_MODE_NIC ? TALLY_REACH_LOOP :
-						      TALLY_REACH_CPU;
-	view->words = arena->config.words;
-	view->access = TALLY_ACCESS_RW;
-	view->uid = arena->config.uid;
-	view->gid = arena->config.gid;
-	view->perm = arena->config.perm;
-	mutex_unlock(&arena->lock);
-	if (!tally_view_final(view->error))
-		WRITE_ONCE(view->error, 0);
-	err = view->error;
-	mutex_unlock(&view->lock);
-	return err;
-}
-
-/**
- * tally_view_attach - make a view usable
- * @view: which
- * @again: ask its home even if it is usable already
- * @until: when to give up
- *
- * One caller does it, the others wait for the outcome.
- *
- * Context: process, sleeps, killable, no locks held.
- * Return: 0, -ENOTCONN, -ESTALE, -EIDRM, -ENOENT, -EACCES, -ESHUTDOWN,
- * -ETIMEDOUT, -EINTR, …
- */
-int tally_view_attach(struct tally_view *view, bool again,
-		      const struct tally_until *until)
-{
-	bool settled;
-	int err = 0;
-
-	mutex_lock(&view->lock);
-	while (view->attaching && !err)
-		err = tally_view_wait(view, until);
-	settled = err || tally_view_final(view->error) ||
-		  (!view->error && !again);
-	if (settled) {
-		err = err ? err : view->error;
-		mutex_unlock(&view->lock);
-		return err;
-	}
-	view->attaching = true;
-	mutex_unlock(&view->lock);
-
-	err = view->arena ? view_attach_local(view, until) :
-			    view_attach_remote(view, until);
-
-	mutex_lock(&view->lock);
-	view->attaching = false;
-	tally_view_changed(view);
-	mutex_unlock(&view->lock);
-	return err;
-}
-
-/**
- * tally_view_alloc - a view that is attached to nothing yet
- * @node: of which
+ * tally_view_create - a view that is attached to nothing yet
+ * @node: of which; its views are locked
  * @home: name of the home
  * @name: name of the arena
  * @arena: the arena when it is ours, else NULL
  *
- * Return: the view, which the caller puts into the list, or NULL.
+ * Return: a reference, or an error pointer.
  */
-struct tally_view *tally_view_alloc(struct tally_node *node, const char *home,
-				    const char *name,
-				    struct tally_arena *arena)
+struct tally_view *tally_view_create(struct tally_node *node, const char *home,
+				     const char *name,
+				     struct tally_arena *arena)
 {
 	struct tally_view *view = kzalloc(sizeof(*view), GFP_KERNEL_ACCOUNT);
+	struct tally_views *views = node->views;
+	int err = -ENOMEM;
 
+	lockdep_assert_held(&views->lock);
 	if (!view)
-		return NULL;
+		return ERR_PTR(err);
 	kref_init(&view->ref);
 	spin_lock_init(&view->spin);
 	mutex_init(&view->lock);
@@ -450,60 +588,26 @@ struct tally_view *tally_view_alloc(struct tally_node *node, const char *home,
 	INIT_LIST_HEAD(&view->early);
 	strscpy(view->name, name, sizeof(view->name));
 	strscpy(view->home, home, sizeof(view->home));
-	view->node = tally_node_get(node);
-	view->arena = arena ? tally_arena_get(arena) : NULL;
 	view->error = -ENOTCONN;
+	err = rhltable_init(&view->names, &handle_names);
+	if (err)
+		goto err_free;
+	err = rhltable_insert(&views->by_name, &view->by_name, view_names);
+	if (err)
+		goto err_names;
+	list_add_tail(&view->list, &views->list);
+	view->node = tally_node_get(node);
+	if (arena) {
+		view->arena = tally_arena_get(arena);
+		view->watch.gone = view_gone;
+		tally_arena_watch(arena, &view->watch);
+	}
 	return view;
-}
 
-/**
- * tally_views_start - make the views of a node that starts
- * @node: which
- *
- * Return: 0 or -ENOMEM.
- */
-int tally_views_start(struct tally_node *node)
-{
-	struct tally_views *views = kzalloc(sizeof(*views), GFP_KERNEL);
-
-	if (!views)
-		return -ENOMEM;
-	mutex_init(&views->lock);
-	INIT_LIST_HEAD(&views->list);
-	mutex_init(&views->owed_lock);
-	INIT_LIST_HEAD(&views->owed);
-	node->views = views;
-	return 0;
-}
-
-/**
- * tally_views_stop - a node ends: nothing of it can be used any more
- * @node: which; all its sessions are OVER
- *
- * Context: process, does not wait for the network.
- */
-void tally_views_stop(struct tally_node *node)
-{
-	struct tally_views *views = node->views;
-	struct tally_view *view = NULL;
-
-	mutex_lock(&views->lock);
-	views->stopped = true;
-	mutex_unlock(&views->lock);
-	while ((view = tally_view_next(node, view)))
-		tally_view_fail(view, -ESHUTDOWN);
-}
-
-/**
- * tally_views_free - the last reference to the node is gone
- * @node: which
- */
-void tally_views_free(struct tally_node *node)
-{
-	if (!node->views)
-		return;
-	mutex_destroy(&node->views->lock);
-	mutex_destroy(&node->views->owed_lock);
-	kfree(node->views);
-	node->views = NULL;
+err_names:
+	rhltable_destroy(&view->names);
+err_free:
+	mutex_destroy(&view->lock);
+	kfree(view);
+	return ERR_PTR(err);
 }

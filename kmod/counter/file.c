@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files of counters: reading gives the value as text, the ioctl does the rest. */
+#include "counter/file.h"
+
 #include <linux/mutex.h>
 #include <linux/uaccess.h>
-#include "counter/counter.h"
+#include "counter/client.h"
 #include "fs/file.h"
 
 /**

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Directories: the root lists arenas, an arena lists its objects. Nothing is
- * remembered between two look-ups: names belong to the homes.
- */
+#include "fs/dir.h"
+
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
-#include "fs/file.h"
 #include "base/name.h"
+#include "client/find.h"
+#include "client/handle.h"
+#include "client/list.h"
+#include "fs/file.h"
+#include "home/admin.h"
+
+/*
+ * A look-up or listing asks homes while the VFS holds the directory's mutex for
+ * reading: others look up and list meanwhile, but what would change the
+ * directory waits, so there is a bound. ->lookup() and ->iterate_shared() have
+ * no leave to give the mutex up.
+ */
+#define DIR_TIMEOUT	(5 * HZ)
 
 static int TALLY_D_REVALIDATE(dir_revalidate)
 {
@@ -38,11 +48,20 @@ const struct dentry_operations tally_dentry_ops = {
 static struct inode *dir_find_view(struct inode *dir, const char *name)
 {
 	struct tally_view *view;
+	struct inode *inode;
 
-	view = tally_view_find(tally_fs_node(dir), name, TALLY_FS_TIMEOUT);
+	view = tally_view_find(tally_fs_node(dir), name, DIR_TIMEOUT);
 	if (IS_ERR(view))
 		return ERR_CAST(view);
-	return tally_inode_dir(dir->i_sb, view);
+	inode = tally_inode_create(dir->i_sb, S_IFDIR, view);
+	if (IS_ERR(inode)) {
+		tally_view_put(view);
+		return inode;
+	}
+	inode->i_op = dir->i_op;
+	inode->i_fop = dir->i_fop;
+	set_nlink(inode, 2);
+	return inode;
 }
 
 static struct inode *dir_find_file(struct inode *dir, const char *name)
@@ -52,7 +71,7 @@ static struct inode *dir_find_file(struct inode *dir, const char *name)
 	if (!tally_name_valid(name, strlen(name)))
 		return ERR_PTR(-ENOENT);
 	handle = tally_handle_find(tally_inode_view(dir), name,
-				   TALLY_FS_TIMEOUT);
+				   DIR_TIMEOUT);
 	if (IS_ERR(handle))
 		return ERR_CAST(handle);
 	return tally_inode_file(dir->i_sb, handle);
@@ -105,7 +124,7 @@ static int dir_unlink(struct inode *dir, struct dentry *dentry)
 	return err;
 }
 
-const struct inode_operations tally_dir_inode_ops = {
+static const struct inode_operations dir_inode_ops = {
 	.lookup		= dir_lookup,
 	.unlink		= dir_unlink,
 	.permission	= tally_inode_permission,
@@ -169,7 +188,7 @@ static int dir_iterate_root(struct file *file, struct dir_list *list)
 	int err;
 
 	err = tally_views_list(tally_fs_node(file_inode(file)), dir_emit_arena,
-			       list, TALLY_FS_TIMEOUT);
+			       list, DIR_TIMEOUT);
 	if (!err && !list->full)
 		df->end = list->dc->pos;
 	return err;
@@ -184,7 +203,7 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 
 	if (!tally_node_running(node))
 		return -ESHUTDOWN;
-	/* To hear that nothing follows, nobody waits for silent homes again. */
+	/* That nothing follows is known without asking silent homes again. */
 	if (df->end && dc->pos == df->end)
 		return 0;
 	if (!dir_emit_dots(file, dc))
@@ -195,27 +214,7 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	if (list.skip > U32_MAX)
 		return 0;
 	return tally_view_list(view, list.skip, dir_emit_object, &list,
-			       TALLY_FS_TIMEOUT);
-}
-
-static int dir_create_check(const struct tally_ioc_create *arg)
-{
-	size_t len = strnlen(arg->name, sizeof(arg->name));
-
-	if (arg->reserved || arg->perm & ~0777 ||
-	    !tally_name_valid(arg->name, len))
-		return -EINVAL;
-	switch (arg->type) {
-	case TALLY_TYPE_COUNTER:
-		return arg->size || arg->lock_class ? -EINVAL : 0;
-	case TALLY_TYPE_LOCK:
-		return arg->size || arg->lock_class > TALLY_CLASS_REGION ?
-		       -EINVAL : 0;
-	case TALLY_TYPE_REGION:
-		return !arg->size || arg->lock_class ? -EINVAL : 0;
-	default:
-		return -EINVAL;
-	}
+			       DIR_TIMEOUT);
 }
 
 static int dir_create(struct file *file,
@@ -227,6 +226,7 @@ static int dir_create(struct file *file,
 		.gid = current_fsgid(),
 	};
 	struct tally_ioc_create arg;
+	struct tally_object *object;
 	const char *reason;
 	int err;
 
@@ -236,19 +236,24 @@ static int dir_create(struct file *file,
 		return -EPERM;
 	if (!view->arena)
 		return -EREMOTE;
-	err = dir_create_check(&arg);
-	if (err)
-		return err;
-	/* Whoever may write in the directory, whatever it was opened for. */
+	config.type = arg.type <= U8_MAX ? tally_type(arg.type) : NULL;
+	if (arg.reserved || arg.perm & ~0777 || !config.type ||
+	    strnlen(arg.name, sizeof(arg.name)) == sizeof(arg.name))
+		return -EINVAL;
+	/* The right to write in the directory counts, not what it was opened for. */
 	err = file_permission(file, MAY_WRITE | MAY_EXEC);
 	if (err)
 		return err;
 	strscpy(config.name, arg.name, sizeof(config.name));
-	config.type = arg.type;
-	config.lock_class = arg.lock_class;
-	config.size = arg.size;
 	config.perm = arg.perm & ~current_umask();
-	return tally_object_add(view->arena, &config, &reason);
+	object = tally_object_new(view->arena, &config, &reason);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = config.type->fs_take(object, &arg);
+	if (!err)
+		err = tally_object_add(object, &reason);
+	tally_object_put(object);
+	return err;
 }
 
 static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -265,19 +270,31 @@ static int dir_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int dir_release(struct inode *inode, struct file *file)
-{
-	tally_file_release(inode, file);
-	return 0;
-}
-
-const struct file_operations tally_dir_ops = {
+static const struct file_operations dir_ops = {
 	.owner		= THIS_MODULE,
 	.open		= dir_open,
-	.release	= dir_release,
+	.release	= tally_file_release,
 	.llseek		= generic_file_llseek,
 	.read		= generic_read_dir,
 	.iterate_shared	= dir_iterate,
 	.unlocked_ioctl	= dir_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 };
+
+/**
+ * tally_dir_root - the root of a mount
+ * @sb: the mount
+ *
+ * Return: the inode or ERR_PTR(-ENOMEM).
+ */
+struct inode *tally_dir_root(struct super_block *sb)
+{
+	struct inode *inode = tally_inode_create(sb, S_IFDIR | 0755, NULL);
+
+	if (IS_ERR(inode))
+		return inode;
+	inode->i_op = &dir_inode_ops;
+	inode->i_fop = &dir_ops;
+	set_nlink(inode, 2);
+	return inode;
+}

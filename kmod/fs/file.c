@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Open files: everybody who has one is a user of the node, shown by name. */
-#include <linux/slab.h>
 #include "fs/file.h"
 
-/* The arena and object a file stands for; both "" for the root. */
-static void file_names(struct inode *inode, const char **arena,
-		       const char **object)
-{
-	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view;
-
-	view = handle ? handle->view : tally_inode_view(inode);
-	*arena = view ? view->name : "";
-	*object = handle ? handle->name : "";
-}
+#include <linux/slab.h>
 
 /**
  * tally_file_open - make the private data of an open file
@@ -26,13 +14,15 @@ static void file_names(struct inode *inode, const char **arena,
 void *tally_file_open(struct inode *inode, struct file *file, size_t size)
 {
 	struct tally_file *tf = kzalloc(size, GFP_KERNEL_ACCOUNT);
-	const char *arena, *object;
+	struct tally_handle *handle = tally_inode_handle(inode);
+	struct tally_view *view = handle ? handle->view :
+					   tally_inode_view(inode);
 
 	if (!tf)
 		return NULL;
-	tf->handle = tally_inode_handle(inode);
-	file_names(inode, &arena, &object);
-	tally_user_add(tally_fs_node(inode), &tf->user, "file", arena, object);
+	tf->handle = handle;
+	tally_user_add(tally_fs_node(inode), &tf->user, "file",
+		       view ? view->name : "", handle ? handle->name : "");
 	file->private_data = tf;
 	return tf;
 }
@@ -41,11 +31,14 @@ void *tally_file_open(struct inode *inode, struct file *file, size_t size)
  * tally_file_release - free the private data of an open file
  * @inode: its inode
  * @file: the file
+ *
+ * Return: 0: the release of a type that has nothing to add.
  */
-void tally_file_release(struct inode *inode, struct file *file)
+int tally_file_release(struct inode *inode, struct file *file)
 {
 	struct tally_file *tf = file->private_data;
 
 	tally_user_del(tally_fs_node(inode), &tf->user);
 	kfree(tf);
+	return 0;
 }

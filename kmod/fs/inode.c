@@ -1,61 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Inodes: the root, arenas, objects. Owner, group and mode belong to the home
- * and are copied from there before each use.
- */
-#include <linux/jhash.h>
-#include "fs/file.h"
+#include "fs/inode.h"
+#include "home/admin.h"
 
-static const struct inode_operations tally_file_inode_ops = {
-	.permission	= tally_inode_permission,
-	.getattr	= tally_inode_getattr,
-	.setattr	= tally_inode_setattr,
+#include <linux/jhash.h>
+#include "home/admin.h"
+
+/**
+ * struct inode_attr - what a home says of a directory or file
+ * @uid: owner
+ * @gid: group
+ * @perm: permission bits
+ */
+struct inode_attr {
+	kuid_t uid;
+	kgid_t gid;
+	umode_t perm;
 };
 
-static void inode_set_attr(struct inode *inode, kuid_t uid, kgid_t gid,
-			   umode_t perm)
+/* False: the root, which has no home. */
+static bool inode_attr(struct inode *inode, struct inode_attr *attr)
 {
-	inode->i_uid = uid;
-	inode->i_gid = gid;
-	inode->i_mode = (inode->i_mode & S_IFMT) | (perm & 0777);
+	struct tally_handle *handle = tally_inode_handle(inode);
+	struct tally_view *view = handle ? handle->view :
+					   tally_inode_view(inode);
+	struct tally_object *object = handle ? handle->object : NULL;
+
+	if (!view)
+		return false;
+	if (view->arena)
+		mutex_lock(&view->arena->lock);
+	if (object)
+		*attr = (struct inode_attr){ object->config.uid,
+					     object->config.gid,
+					     object->config.perm };
+	else if (handle)
+		*attr = (struct inode_attr){ handle->uid, handle->gid,
+					     handle->perm };
+	else if (view->arena)
+		*attr = (struct inode_attr){ view->arena->config.uid,
+					     view->arena->config.gid,
+					     view->arena->config.perm };
+	else
+		*attr = (struct inode_attr){ view->uid, view->gid, view->perm };
+	if (view->arena)
+		mutex_unlock(&view->arena->lock);
+	return true;
 }
 
-static void inode_refresh_view(struct inode *inode, struct tally_view *view)
-{
-	struct tally_arena *arena = view->arena;
-
-	if (!arena) {
-		inode_set_attr(inode, view->uid, view->gid, view->perm);
-		return;
-	}
-	mutex_lock(&arena->lock);
-	inode_set_attr(inode, arena->config.uid, arena->config.gid,
-		       arena->config.perm);
-	mutex_unlock(&arena->lock);
-}
-
-static void inode_refresh_handle(struct inode *inode,
-				 struct tally_handle *handle)
-{
-	struct tally_object *object = handle->object;
-
-	if (!object) {
-		inode_set_attr(inode, handle->uid, handle->gid, handle->perm);
-	} else {
-		mutex_lock(&object->arena->lock);
-		inode_set_attr(inode, object->config.uid, object->config.gid,
-			       object->config.perm);
-		mutex_unlock(&object->arena->lock);
-	}
-	i_size_write(inode, handle->size);
-}
-
+/*
+ * The inode is a copy, brought up to date with each look, with or without its
+ * mutex: its spinlock keeps two of them from mixing what they write.
+ */
 static void inode_refresh(struct inode *inode)
 {
-	if (tally_inode_handle(inode))
-		inode_refresh_handle(inode, tally_inode_handle(inode));
-	else if (tally_inode_view(inode))
-		inode_refresh_view(inode, tally_inode_view(inode));
+	struct inode_attr attr;
+
+	if (!inode_attr(inode, &attr))
+		return;
+	spin_lock(&inode->i_lock);
+	inode->i_uid = attr.uid;
+	inode->i_gid = attr.gid;
+	WRITE_ONCE(inode->i_mode,
+		   (inode->i_mode & S_IFMT) | (attr.perm & 0777));
+	spin_unlock(&inode->i_lock);
 }
 
 /**
@@ -65,7 +72,7 @@ static void inode_refresh(struct inode *inode)
  * @mask: MAY_*
  *
  * Besides the mode, a file cannot be opened for writing by a node that the
- * home gave no right to write, whoever asks.
+ * home gave no right to write, whichever user asks.
  *
  * Return: 0, -EACCES, or -ECHILD when it must not sleep.
  */
@@ -105,22 +112,25 @@ int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 	return 0;
 }
 
-/* Owner and mode may be changed at the home only. */
-static int inode_set_home(struct inode *inode)
+/* What the inode says may be older, and is not taken back to the home. */
+static void inode_set_home(struct inode *inode, const struct iattr *change)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = tally_inode_view(inode);
-	umode_t perm = inode->i_mode & 0777;
+	struct inode_attr attr;
 
-	if (handle && handle->object)
-		tally_object_set_owner(handle->object, inode->i_uid,
-				       inode->i_gid, perm);
-	else if (view && view->arena)
-		tally_arena_set_owner(view->arena, inode->i_uid, inode->i_gid,
-				      perm);
+	inode_attr(inode, &attr);
+	if (change->ia_valid & ATTR_UID)
+		attr.uid = change->ia_uid;
+	if (change->ia_valid & ATTR_GID)
+		attr.gid = change->ia_gid;
+	if (change->ia_valid & ATTR_MODE)
+		attr.perm = change->ia_mode & 0777;
+	if (handle)
+		tally_object_set_owner(handle->object, attr.uid, attr.gid,
+				       attr.perm);
 	else
-		return -EREMOTE;
-	return 0;
+		tally_arena_set_owner(tally_inode_view(inode)->arena, attr.uid,
+				      attr.gid, attr.perm);
 }
 
 static bool inode_at_home(struct inode *inode)
@@ -171,7 +181,11 @@ int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 	if (err)
 		return err;
 	setattr_copy(idmap, inode, attr);
-	return attr->ia_valid & owner ? inode_set_home(inode) : 0;
+	if (attr->ia_valid & owner) {
+		inode_set_home(inode, attr);
+		inode_refresh(inode);
+	}
+	return 0;
 }
 
 /*
@@ -195,8 +209,16 @@ static u64 inode_number(struct inode *inode)
 	       jhash2(id, ARRAY_SIZE(id), ~seed);
 }
 
-static struct inode *inode_create(struct super_block *sb, umode_t mode,
-				  void *private)
+/**
+ * tally_inode_create - a new inode
+ * @sb: the mount
+ * @mode: S_IFDIR or S_IFREG, and the permission bits of the root
+ * @private: the view or handle; its reference stays the caller's on error
+ *
+ * Return: the inode or ERR_PTR(-ENOMEM).
+ */
+struct inode *tally_inode_create(struct super_block *sb, umode_t mode,
+				 void *private)
 {
 	struct inode *inode = new_inode(sb);
 
@@ -210,81 +232,31 @@ static struct inode *inode_create(struct super_block *sb, umode_t mode,
 	return inode;
 }
 
-/**
- * tally_inode_root - the root of a mount
- * @sb: the mount
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
- */
-struct inode *tally_inode_root(struct super_block *sb)
-{
-	struct inode *inode = inode_create(sb, S_IFDIR | 0755, NULL);
-
-	if (IS_ERR(inode))
-		return inode;
-	inode->i_op = &tally_dir_inode_ops;
-	inode->i_fop = &tally_dir_ops;
-	set_nlink(inode, 2);
-	return inode;
-}
-
-/**
- * tally_inode_dir - directory of an arena
- * @sb: the mount
- * @view: the arena; the reference is taken over, also on error
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
- */
-struct inode *tally_inode_dir(struct super_block *sb, struct tally_view *view)
-{
-	struct inode *inode = inode_create(sb, S_IFDIR, view);
-
-	if (IS_ERR(inode)) {
-		tally_view_put(view);
-		return inode;
-	}
-	inode->i_op = &tally_dir_inode_ops;
-	inode->i_fop = &tally_dir_ops;
-	set_nlink(inode, 2);
-	return inode;
-}
-
-static const struct file_operations *inode_file_ops(u8 type)
-{
-	switch (type) {
-	case TALLY_TYPE_COUNTER:
-		return &tally_counter_ops;
-	case TALLY_TYPE_LOCK:
-		return &tally_lock_ops;
-	case TALLY_TYPE_REGION:
-		return &tally_region_ops;
-	default:
-		return NULL;
-	}
-}
+static const struct inode_operations file_inode_ops = {
+	.permission	= tally_inode_permission,
+	.getattr	= tally_inode_getattr,
+	.setattr	= tally_inode_setattr,
+};
 
 /**
  * tally_inode_file - file of an object
  * @sb: the mount
  * @handle: the object; the reference is taken over, also on error
  *
- * Return: the inode, ERR_PTR(-ENOMEM), or ERR_PTR(-EOPNOTSUPP) for a type
- * this version does not know.
+ * Return: the inode or ERR_PTR(-ENOMEM).
  */
 struct inode *tally_inode_file(struct super_block *sb,
 			       struct tally_handle *handle)
 {
-	const struct file_operations *fops = inode_file_ops(handle->type);
-	struct inode *inode;
+	struct inode *inode = tally_inode_create(sb, S_IFREG, handle);
 
-	inode = fops ? inode_create(sb, S_IFREG, handle) :
-		       ERR_PTR(-EOPNOTSUPP);
 	if (IS_ERR(inode)) {
 		tally_handle_put(handle);
 		return inode;
 	}
-	inode->i_op = &tally_file_inode_ops;
-	inode->i_fop = fops;
+	i_size_write(inode, handle->size);
+	inode->i_op = &file_inode_ops;
+	inode->i_fop = handle->ops->fops;
 	return inode;
 }
 

@@ -11,9 +11,10 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "fs/super.h"
-#include "fs/file.h"
 #include "base/name.h"
+#include "fs/dir.h"
+#include "fs/super.h"
+#include "session/nodes.h"
 
 enum fs_param {
 	FS_PARAM_NODE,
@@ -49,7 +50,7 @@ static int fs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_flags |= SB_NOSUID;
 	sb->s_iflags |= SB_I_NODEV | SB_I_NOEXEC;
 	tally_set_d_op(sb, &tally_dentry_ops);
-	root = tally_inode_root(sb);
+	root = tally_dir_root(sb);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	sb->s_root = d_make_root(root);

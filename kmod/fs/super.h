@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The tally file system: a directory an arena, a file an object. */
-#ifndef TALLY_FS_H
-#define TALLY_FS_H
+#ifndef TALLY_FS_SUPER_H
+#define TALLY_FS_SUPER_H
 
 int tally_fs_init(void);
 void tally_fs_exit(void);

@@ -1,37 +1,272 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "home/arena.h"
 
+#include <linux/bitmap.h>
+#include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "home/arenadev.h"
-#include "home/export.h"
 #include "base/name.h"
-#include "client/view.h"
+#include "transport/loop.h"
+#include "transport/probe.h"
+
+#define ARENA_RETRY	msecs_to_jiffies(200)	/* between looks for a device */
+#define ARENA_GIVE_UP	msecs_to_jiffies(2000)	/* auto: then the CPU does it */
+
+#define ARENA_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
 /**
  * struct tally_arenas - the arenas of a node
- * @lock: protects what follows
- * @list: struct tally_arena, by id
+ * @lock: serialises changes
+ * @names: name -> struct tally_arena; RCU
+ * @ids: id -> struct tally_arena; RCU
  * @next_id: ids are given once
  * @stopped: nothing new
  */
 struct tally_arenas {
 	struct mutex lock;	/* see above */
-	struct list_head list;
+	struct tally_names names;
+	struct xarray ids;
 	u32 next_id;
 	bool stopped;
 };
 
+/**
+ * struct tally_right - what one peer may do in an arena
+ * @list: in arena->rights
+ * @by_name: in arena->rights_by_name
+ * @name: name of the peer
+ * @access: TALLY_ACCESS_*
+ */
+struct tally_right {
+	struct list_head list;
+	struct tally_name by_name;
+	char name[TALLY_NAME_SIZE];
+	u8 access;
+};
+
 static void arena_free_memory(struct tally_arena *arena)
 {
-	tally_rights_free(arena);
+	struct tally_right *right, *next;
+
+	list_for_each_entry_safe(right, next, &arena->rights, list)
+		kfree(right);
+	tally_names_destroy(&arena->rights_by_name);
+	tally_names_destroy(&arena->names);
+	xa_destroy(&arena->objects);
 	if (arena->words)
 		free_pages_exact(arena->words, arena->config.words);
 	kfree(arena->word_pages);
 	bitmap_free(arena->bitmap);
+	mutex_destroy(&arena->watch_lock);
 	mutex_destroy(&arena->lock);
-	kfree(arena);
+	kfree_rcu(arena, rcu);
+}
+
+/* Have the start work run, which has a reference of its own. */
+static void arena_kick(struct tally_arena *arena, unsigned long delay)
+{
+	tally_arena_get(arena);
+	if (mod_delayed_work(arena->node->wq, &arena->start, delay))
+		tally_arena_put(arena);	/* was queued, and has its own */
+}
+
+static void arena_ready(struct tally_arena *arena, u8 mode)
+{
+	bool ready;
+
+	mutex_lock(&arena->lock);
+	ready = arena->state == TALLY_ARENA_STARTING;
+	if (ready) {
+		WRITE_ONCE(arena->mode, mode);
+		WRITE_ONCE(arena->state, TALLY_ARENA_READY);
+	}
+	mutex_unlock(&arena->lock);
+	if (!ready)
+		return;
+	wake_up_all(&arena->wait);
+	tally_node_event(arena->node, "arena_ready", arena->config.name,
+			 mode == TALLY_MODE_NIC ? "nic" : "cpu");
+}
+
+static void arena_dev_gone(struct tally_dev_user *user)
+{
+	struct tally_arena *arena = container_of(user, struct tally_arena,
+						 watch);
+
+	if (!kref_get_unless_zero(&arena->ref))
+		return;	/* being freed, which gives the device up as well */
+	WRITE_ONCE(arena->lost, true);
+	arena_kick(arena, 0);
+	tally_arena_put(arena);
+}
+
+/* Only from the start work, or when that cannot run. */
+static void arena_unbind(struct tally_arena *arena)
+{
+	bool lost = READ_ONCE(arena->lost);
+	struct tally_dev *dev = arena->dev;
+	struct tally_conn *loop;
+	struct tally_mr *mr;
+	unsigned long flags;
+	bool down;
+
+	if (!dev)
+		return;
+	mutex_lock(&arena->lock);
+	down = arena->state == TALLY_ARENA_READY;
+	if (down)
+		WRITE_ONCE(arena->state, TALLY_ARENA_STARTING);
+	arena->dev = NULL;
+	spin_lock_irqsave(&arena->spin, flags);
+	loop = arena->loop;
+	mr = arena->loop_mr;
+	arena->loop = NULL;
+	arena->loop_mr = NULL;
+	spin_unlock_irqrestore(&arena->spin, flags);
+	mutex_unlock(&arena->lock);
+	tally_dev_unwatch(dev, &arena->watch);
+	WRITE_ONCE(arena->lost, false);
+	/* Other arenas use the conn as well; it ends only with the device. */
+	if (lost)
+		tally_conn_close(loop, -ENETDOWN);
+	tally_mr_destroy(mr);
+	tally_conn_put(loop);
+	tally_dev_put(dev);
+	if (down)
+		tally_node_event(arena->node, "arena_down",
+				 arena->config.name, "device gone");
+}
+
+static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
+			  struct tally_conn *loop, struct tally_mr *mr)
+{
+	unsigned long flags;
+
+	mutex_lock(&arena->lock);
+	arena->dev = dev;
+	spin_lock_irqsave(&arena->spin, flags);
+	arena->loop = loop;
+	arena->loop_mr = mr;
+	spin_unlock_irqrestore(&arena->spin, flags);
+	mutex_unlock(&arena->lock);
+}
+
+/* Takes over the reference to @dev when it succeeds. */
+static int arena_bind_dev(struct tally_arena *arena, struct tally_dev *dev)
+{
+	enum tally_atomics atomics = tally_dev_probe(dev);
+	struct tally_conn *loop;
+	struct tally_mr *mr;
+	int err;
+
+	if (atomics == TALLY_ATOMICS_UNKNOWN)
+		return -EADDRNOTAVAIL;
+	if (atomics == TALLY_ATOMICS_NO ||
+	    tally_arena_pages(arena) > dev->max_mr_pages)
+		return -EOPNOTSUPP;
+	loop = tally_dev_loop(dev);
+	if (IS_ERR(loop))
+		return PTR_ERR(loop);
+	mr = tally_mr_create(loop, arena->word_pages, tally_arena_pages(arena),
+			     ARENA_MR_ACCESS);
+	if (IS_ERR(mr)) {
+		err = PTR_ERR(mr);
+		goto err_put_loop;
+	}
+	arena_publish(arena, dev, loop, mr);
+	err = tally_dev_watch(dev, &arena->watch);
+	if (err)
+		goto err_unpublish;
+	return 0;
+
+err_unpublish:
+	arena_publish(arena, NULL, NULL, NULL);
+	tally_mr_destroy(mr);
+err_put_loop:
+	tally_conn_put(loop);
+	return err;
+}
+
+static int arena_bind(struct tally_arena *arena)
+{
+	struct tally_dev *dev;
+	int err;
+
+	/*
+	 * Sessions on a device that is going away may still reach the words
+	 * through it. Two devices at one word are not atomic.
+	 */
+	if (READ_ONCE(arena->keys))
+		return -EBUSY;
+	dev = tally_dev_find(arena->node->net,
+			     arena->config.dev[0] ? arena->config.dev : NULL);
+	if (!dev)
+		return -ENODEV;
+	err = arena_bind_dev(arena, dev);
+	if (err)
+		tally_dev_put(dev);
+	return err;
+}
+
+static void arena_try(struct tally_arena *arena)
+{
+	int err = arena_bind(arena);
+
+	if (!err) {
+		arena_ready(arena, TALLY_MODE_NIC);
+		return;
+	}
+	/* An arena whose words a NIC has owned stays that way. */
+	if (arena->config.mode == TALLY_MODE_AUTO && !arena->mode &&
+	    (err == -EOPNOTSUPP ||
+	     time_after(jiffies, arena->began + ARENA_GIVE_UP)))
+		arena_ready(arena, TALLY_MODE_CPU);
+	else
+		arena_kick(arena, ARENA_RETRY);
+}
+
+/*
+ * The loopback conn died: the key lives on in the PD, a new conn goes on. What
+ * was in flight on the old one is decided when that is closed.
+ */
+static void arena_renew_loop(struct tally_arena *arena)
+{
+	struct tally_conn *old = arena->loop, *loop;
+	unsigned long flags;
+
+	if (!old || tally_conn_is_up(old))
+		return;
+	tally_conn_close(old, -ENOTCONN);
+	loop = tally_dev_loop(arena->dev);
+	if (IS_ERR(loop)) {
+		arena_kick(arena, ARENA_RETRY);
+		return;
+	}
+	spin_lock_irqsave(&arena->spin, flags);
+	arena->loop = loop;
+	spin_unlock_irqrestore(&arena->spin, flags);
+	tally_conn_put(old);
+}
+
+static void arena_start_work(struct work_struct *work)
+{
+	struct tally_arena *arena = container_of(to_delayed_work(work),
+						 struct tally_arena, start);
+
+	if (READ_ONCE(arena->lost))
+		arena_unbind(arena);
+	switch (READ_ONCE(arena->state)) {
+	case TALLY_ARENA_STARTING:
+		arena_try(arena);
+		break;
+	case TALLY_ARENA_READY:
+		arena_renew_loop(arena);
+		break;
+	case TALLY_ARENA_DEAD:
+		break;
+	}
+	tally_arena_put(arena);
 }
 
 static void arena_free(struct work_struct *work)
@@ -40,8 +275,7 @@ static void arena_free(struct work_struct *work)
 						 free);
 	struct tally_node *node = arena->node;
 
-	tally_arena_unbind(arena);
-	xa_destroy(&arena->objects);
+	arena_unbind(arena);
 	arena_free_memory(arena);
 	tally_node_put(node);
 }
@@ -100,28 +334,39 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 
 	if (!arena)
 		return NULL;
+	if (tally_names_init(&arena->names))
+		goto err_free;
+	if (tally_names_init(&arena->rights_by_name))
+		goto err_names;
 	arena->config = *config;
+	arena->by_name.name = arena->config.name;
 	if (!arena->config.words)
 		arena->config.words = TALLY_WORDS_DEFAULT;
 	kref_init(&arena->ref);
 	mutex_init(&arena->lock);
+	mutex_init(&arena->watch_lock);
 	spin_lock_init(&arena->spin);
 	init_waitqueue_head(&arena->wait);
-	INIT_DELAYED_WORK(&arena->start, tally_arena_start_work);
+	INIT_DELAYED_WORK(&arena->start, arena_start_work);
 	INIT_WORK(&arena->free, arena_free);
 	INIT_LIST_HEAD(&arena->watch.list);
-	arena->watch.gone = tally_arena_dev_gone;
+	arena->watch.gone = arena_dev_gone;
 	xa_init(&arena->objects);
 	arena->next_id = 1;
-	INIT_LIST_HEAD(&arena->names);
-	INIT_LIST_HEAD(&arena->peers);
+	INIT_LIST_HEAD(&arena->rights);
 	INIT_LIST_HEAD(&arena->attached);
+	INIT_LIST_HEAD(&arena->watches);
 	arena->began = jiffies;
-	if (arena_alloc_words(arena)) {
-		arena_free_memory(arena);
-		return NULL;
-	}
-	return arena;
+	if (!arena_alloc_words(arena))
+		return arena;
+	arena_free_memory(arena);
+	return NULL;
+
+err_names:
+	tally_names_destroy(&arena->names);
+err_free:
+	kfree(arena);
+	return NULL;
 }
 
 static const char *arena_config_fault(const struct tally_arena_config *config)
@@ -143,39 +388,33 @@ static const char *arena_config_fault(const struct tally_arena_config *config)
 	return NULL;
 }
 
-static struct tally_arena *arenas_lookup(struct tally_arenas *arenas,
-					 const char *name)
-{
-	struct tally_arena *arena;
-
-	lockdep_assert_held(&arenas->lock);
-	list_for_each_entry(arena, &arenas->list, list)
-		if (!strcmp(arena->config.name, name))
-			return arena;
-	return NULL;
-}
-
 static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 		       const char **reason)
 {
-	int err = 0;
+	int err;
 
-	mutex_lock(&arenas->lock);
 	if (arenas->stopped) {
 		*reason = "the node is going away";
-		err = -ESHUTDOWN;
-	} else if (arenas_lookup(arenas, arena->config.name)) {
-		*reason = "an arena of that name exists";
-		err = -EEXIST;
-	} else if (arenas->next_id == U32_MAX) {
-		*reason = "no arena ids are left";
-		err = -ENOSPC;
-	} else {
-		arena->id = arenas->next_id++;
-		list_add_tail(&tally_arena_get(arena)->list, &arenas->list);
+		return -ESHUTDOWN;
 	}
-	mutex_unlock(&arenas->lock);
-	return err;
+	if (arenas->next_id == U32_MAX) {
+		*reason = "no arena ids are left";
+		return -ENOSPC;
+	}
+	arena->id = arenas->next_id;
+	err = tally_names_add(&arenas->names, &arena->by_name);
+	if (err == -EEXIST)
+		*reason = "an arena of that name exists";
+	if (err)
+		return err;
+	err = xa_insert(&arenas->ids, arena->id, arena, GFP_KERNEL);
+	if (err) {
+		tally_names_del(&arenas->names, &arena->by_name);
+		return err;
+	}
+	tally_arena_get(arena);
+	arenas->next_id++;
+	return 0;
 }
 
 /**
@@ -205,68 +444,70 @@ int tally_arena_add(struct tally_node *node,
 		return -ENOMEM;
 	}
 	arena->node = tally_node_get(node);
+	*reason = "no memory for the arena";
+	mutex_lock(&node->arenas->lock);
 	err = arenas_link(node->arenas, arena, reason);
+	mutex_unlock(&node->arenas->lock);
 	if (!err) {
 		tally_node_event(node, "arena_add", config->name, "");
 		if (config->mode == TALLY_MODE_CPU)
-			tally_arena_ready(arena, TALLY_MODE_CPU);
+			arena_ready(arena, TALLY_MODE_CPU);
 		else
-			tally_arena_kick(arena, 0);
+			arena_kick(arena, 0);
 	}
 	tally_arena_put(arena);
 	return err;
 }
 
-/* Its name is gone already; drops the reference of the list. */
-static void arena_kill(struct tally_arena *arena)
+static struct tally_arena *arenas_lookup(struct tally_arenas *arenas,
+					 const char *name)
 {
-	struct tally_object *object;
-	const char *reason;
+	struct tally_name *entry = tally_names_find(&arenas->names, name);
 
+	return entry ? container_of(entry, struct tally_arena, by_name) : NULL;
+}
+
+/**
+ * tally_arena_take - take an arena out of its node
+ * @node: its home
+ * @name: its name; NULL: any, and nothing may be added any more
+ *
+ * Context: process.
+ * Return: the node's reference to it, or NULL when there is none.
+ */
+struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
+{
+	struct tally_arenas *arenas = node->arenas;
+	struct tally_arena *arena;
+	unsigned long id = 0;
+
+	mutex_lock(&arenas->lock);
+	if (!name)
+		arenas->stopped = true;
+	rcu_read_lock();
+	arena = name ? arenas_lookup(arenas, name) :
+		       xa_find(&arenas->ids, &id, ULONG_MAX, XA_PRESENT);
+	rcu_read_unlock();
+	if (arena) {
+		tally_names_del(&arenas->names, &arena->by_name);
+		xa_erase(&arenas->ids, arena->id);
+	}
+	mutex_unlock(&arenas->lock);
+	return arena;
+}
+
+/**
+ * tally_arena_set_dead - an arena that was taken cannot be used any more
+ * @arena: which
+ *
+ * Context: process.
+ */
+void tally_arena_set_dead(struct tally_arena *arena)
+{
 	mutex_lock(&arena->lock);
 	WRITE_ONCE(arena->state, TALLY_ARENA_DEAD);
 	mutex_unlock(&arena->lock);
 	wake_up_all(&arena->wait);
-	while ((object = tally_object_next(arena, 0))) {
-		tally_object_del(arena, object->config.name, 0, &reason);
-		tally_object_put(object);
-	}
-	tally_views_arena_gone(arena);
-	mutex_lock(&arena->lock);
-	tally_attach_forget_arena(arena);
-	mutex_unlock(&arena->lock);
-	tally_node_event(arena->node, "arena_del", arena->config.name, "");
-	tally_arena_put(arena);
-}
-
-/**
- * tally_arena_del - delete an arena with everything in it
- * @node: its home
- * @name: which one
- * @reason: says why when it fails
- *
- * Its memory is freed when the last session has answered FORGET or is OVER.
- *
- * Context: process, does not wait for the network.
- * Return: 0 or -ENOENT.
- */
-int tally_arena_del(struct tally_node *node, const char *name,
-		    const char **reason)
-{
-	struct tally_arenas *arenas = node->arenas;
-	struct tally_arena *arena;
-
-	mutex_lock(&arenas->lock);
-	arena = arenas_lookup(arenas, name);
-	if (arena)
-		list_del_init(&arena->list);
-	mutex_unlock(&arenas->lock);
-	if (!arena) {
-		*reason = "no arena of that name";
-		return -ENOENT;
-	}
-	arena_kill(arena);
-	return 0;
 }
 
 /**
@@ -274,37 +515,19 @@ int tally_arena_del(struct tally_node *node, const char *name,
  * @node: its home
  * @name: its name
  *
- * Context: process.
+ * Context: any.
  * Return: a reference or NULL.
  */
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 {
-	struct tally_arenas *arenas = node->arenas;
 	struct tally_arena *arena;
 
-	mutex_lock(&arenas->lock);
-	arena = arenas_lookup(arenas, name);
-	if (arena)
-		tally_arena_get(arena);
-	mutex_unlock(&arenas->lock);
+	rcu_read_lock();
+	arena = arenas_lookup(node->arenas, name);
+	if (arena && !kref_get_unless_zero(&arena->ref))
+		arena = NULL;
+	rcu_read_unlock();
 	return arena;
-}
-
-/* The first one with an id of at least @id. */
-static struct tally_arena *arenas_from(struct tally_node *node, u32 id)
-{
-	struct tally_arenas *arenas = node->arenas;
-	struct tally_arena *arena, *found = NULL;
-
-	mutex_lock(&arenas->lock);
-	list_for_each_entry(arena, &arenas->list, list) {
-		if (arena->id >= id) {
-			found = tally_arena_get(arena);
-			break;
-		}
-	}
-	mutex_unlock(&arenas->lock);
-	return found;
 }
 
 /**
@@ -312,55 +535,327 @@ static struct tally_arena *arenas_from(struct tally_node *node, u32 id)
  * @node: its home
  * @id: its id
  *
- * Context: process.
+ * Context: any.
  * Return: a reference or NULL.
  */
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 {
-	struct tally_arena *arena = arenas_from(node, id);
+	struct tally_arena *arena;
 
-	if (arena && arena->id != id) {
-		tally_arena_put(arena);
+	rcu_read_lock();
+	arena = xa_load(&node->arenas->ids, id);
+	if (arena && !kref_get_unless_zero(&arena->ref))
 		arena = NULL;
-	}
+	rcu_read_unlock();
 	return arena;
 }
 
 /**
  * tally_arena_next - walk the arenas of a node
  * @node: their home
- * @prev: where to go on, put by this call; NULL to begin
+ * @after: id of the one before, 0 to begin
  *
  * Context: process.
  * Return: a reference or NULL at the end.
  */
-struct tally_arena *tally_arena_next(struct tally_node *node,
-				     struct tally_arena *prev)
+struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 {
-	struct tally_arena *arena = arenas_from(node, prev ? prev->id + 1 : 0);
+	struct tally_arena *arena;
+	unsigned long id = after;
 
-	if (prev)
-		tally_arena_put(prev);
+	rcu_read_lock();
+	do
+		arena = xa_find_after(&node->arenas->ids, &id, U32_MAX,
+				      XA_PRESENT);
+	while (arena && !kref_get_unless_zero(&arena->ref));
+	rcu_read_unlock();
 	return arena;
 }
 
 /**
- * tally_arena_set_owner - change owner and permission bits of the directory
+ * tally_arena_watch - be told when an arena is deleted
  * @arena: an arena of ours
- * @uid: owner
- * @gid: group
- * @perm: permission bits
+ * @watch: with its @gone set
  *
  * Context: process.
+ * Return: false when it was deleted already.
  */
-void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
-			   umode_t perm)
+bool tally_arena_watch(struct tally_arena *arena, struct tally_watch *watch)
 {
+	bool alive;
+
+	mutex_lock(&arena->watch_lock);
+	alive = READ_ONCE(arena->state) != TALLY_ARENA_DEAD;
+	if (alive)
+		list_add_tail(&watch->list, &arena->watches);
+	else
+		INIT_LIST_HEAD(&watch->list);
+	mutex_unlock(&arena->watch_lock);
+	return alive;
+}
+
+/**
+ * tally_arena_unwatch - end a watch on an arena or on an object in it
+ * @arena: the arena
+ * @watch: was given once or initialised; its @gone does not run after this
+ *
+ * Context: process; does not wait for @gone when called from it.
+ */
+void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch)
+{
+	bool inside = READ_ONCE(arena->watch_task) == current;
+
+	if (!inside)
+		mutex_lock(&arena->watch_lock);
+	list_del_init(&watch->list);
+	if (!inside)
+		mutex_unlock(&arena->watch_lock);
+}
+
+static struct tally_right *arena_right(struct tally_arena *arena,
+				       const char *peer)
+{
+	struct tally_name *entry;
+
+	lockdep_assert_held(&arena->lock);
+	entry = tally_names_find(&arena->rights_by_name, peer);
+	return entry ? container_of(entry, struct tally_right, by_name) : NULL;
+}
+
+/**
+ * tally_arena_access_locked - tally_arena_access() with arena->lock held
+ * @arena: an arena of ours
+ * @peer: name of a peer
+ *
+ * Return: TALLY_ACCESS_*.
+ */
+u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer)
+{
+	struct tally_right *right = arena_right(arena, peer);
+
+	return right ? right->access : arena->config.access;
+}
+
+/**
+ * tally_arena_access - what a peer may do in an arena
+ * @arena: an arena of ours
+ * @peer: name of the peer
+ *
+ * Context: process.
+ * Return: TALLY_ACCESS_*.
+ */
+u8 tally_arena_access(struct tally_arena *arena, const char *peer)
+{
+	u8 access;
+
 	mutex_lock(&arena->lock);
-	arena->config.uid = uid;
-	arena->config.gid = gid;
-	arena->config.perm = perm & 0777;
+	access = tally_arena_access_locked(arena, peer);
 	mutex_unlock(&arena->lock);
+	return access;
+}
+
+/* Takes over @fresh, if it is needed. */
+static int arena_right_add(struct tally_arena *arena, const char *peer,
+			   u8 access)
+{
+	struct tally_right *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+	int err;
+
+	lockdep_assert_held(&arena->lock);
+	if (!fresh)
+		return -ENOMEM;
+	strscpy(fresh->name, peer, sizeof(fresh->name));
+	fresh->by_name.name = fresh->name;
+	fresh->access = access;
+	err = tally_names_add(&arena->rights_by_name, &fresh->by_name);
+	if (err)
+		kfree(fresh);
+	else
+		list_add_tail(&fresh->list, &arena->rights);
+	return err;
+}
+
+/**
+ * tally_arena_give_access - change what a peer may do
+ * @arena: an arena of ours
+ * @peer: name of the peer, or "" for those without an entry
+ * @access: TALLY_ACCESS_*
+ *
+ * Sessions go on with what they had, see tally_arena_set_access().
+ *
+ * Context: process, arena->lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int tally_arena_give_access(struct tally_arena *arena, const char *peer,
+			    u8 access)
+{
+	struct tally_right *right = arena_right(arena, peer);
+
+	if (!peer[0])
+		arena->config.access = access;
+	else if (right)
+		right->access = access;
+	else
+		return arena_right_add(arena, peer, access);
+	return 0;
+}
+
+/**
+ * tally_arena_right - walk the peers that have an entry of their own
+ * @arena: an arena of ours
+ * @i: which, from 0
+ * @name: gets the peer's name
+ * @access: gets its TALLY_ACCESS_*
+ *
+ * Context: process.
+ * Return: 0 or -ENOENT.
+ */
+int tally_arena_right(struct tally_arena *arena, u32 i,
+		      char name[TALLY_NAME_SIZE], u8 *access)
+{
+	struct tally_right *entry;
+	int err = -ENOENT;
+
+	mutex_lock(&arena->lock);
+	list_for_each_entry(entry, &arena->rights, list) {
+		if (i--)
+			continue;
+		strscpy(name, entry->name, TALLY_NAME_SIZE);
+		*access = entry->access;
+		err = 0;
+		break;
+	}
+	mutex_unlock(&arena->lock);
+	return err;
+}
+
+/**
+ * tally_arena_word_take - take a free entry of the word table
+ * @arena: an arena of ours
+ * @word: gets its offset
+ *
+ * Context: process, arena->lock held.
+ * Return: 0 or -ENOSPC.
+ */
+int tally_arena_word_take(struct tally_arena *arena, u32 *word)
+{
+	unsigned long entries = arena->config.words / TALLY_ENTRY_SIZE;
+	unsigned long entry;
+
+	lockdep_assert_held(&arena->lock);
+	entry = find_next_zero_bit(arena->bitmap, entries, arena->next_word);
+	if (entry >= entries)
+		entry = find_first_zero_bit(arena->bitmap, entries);
+	if (entry >= entries)
+		return -ENOSPC;
+	__set_bit(entry, arena->bitmap);
+	arena->next_word = entry + 1;
+	*word = entry * TALLY_ENTRY_SIZE;
+	return 0;
+}
+
+/**
+ * tally_arena_word_give - give an entry back
+ * @arena: an arena of ours
+ * @word: its offset; nobody can aim at it any more: the CPU may write it
+ *
+ * Context: process, arena->lock held.
+ */
+void tally_arena_word_give(struct tally_arena *arena, u32 word)
+{
+	u64 *words = tally_arena_word(arena, word);
+
+	lockdep_assert_held(&arena->lock);
+	WRITE_ONCE(words[0], 0);
+	WRITE_ONCE(words[1], 0);
+	__clear_bit(word / TALLY_ENTRY_SIZE, arena->bitmap);
+}
+
+/**
+ * tally_arena_wait_ready - wait until an arena can be used
+ * @arena: an arena of ours
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0, -ETIMEDOUT, -EINTR, -EIDRM.
+ */
+int tally_arena_wait_ready(struct tally_arena *arena, long timeout)
+{
+	long ret;
+
+	ret = wait_event_killable_timeout(arena->wait,
+					  READ_ONCE(arena->state) !=
+					  TALLY_ARENA_STARTING, timeout);
+	if (ret < 0)
+		return -EINTR;
+	if (!ret)
+		return -ETIMEDOUT;
+	return READ_ONCE(arena->state) == TALLY_ARENA_DEAD ? -EIDRM : 0;
+}
+
+/**
+ * tally_arena_loop - the conn for the home's own operations
+ * @arena: a nic arena of ours
+ *
+ * A conn that died is replaced in the background.
+ *
+ * Context: any.
+ * Return: a reference, or NULL while there is none.
+ */
+struct tally_conn *tally_arena_loop(struct tally_arena *arena)
+{
+	struct tally_conn *loop;
+	unsigned long flags;
+
+	spin_lock_irqsave(&arena->spin, flags);
+	loop = arena->loop;
+	if (loop)
+		tally_conn_get(loop);
+	spin_unlock_irqrestore(&arena->spin, flags);
+	if (!loop || tally_conn_is_up(loop))
+		return loop;
+	tally_conn_put(loop);
+	arena_kick(arena, 0);
+	return NULL;
+}
+
+/**
+ * tally_arena_word - address of an entry for the CPU
+ * @arena: an arena of ours
+ * @word: offset of the entry
+ *
+ * In a nic arena it may only be read, see who may write a word above.
+ *
+ * Context: any.
+ * Return: the first of its two words.
+ */
+u64 *tally_arena_word(struct tally_arena *arena, u32 word)
+{
+	return arena->words + word;
+}
+
+/**
+ * tally_arena_loop_addr - address of an entry on the loopback conn
+ * @arena: a nic arena of ours
+ * @word: offset of the entry
+ * @rkey: gets the key; 0 when there is no device (then there is no conn)
+ *
+ * Context: any, after tally_arena_loop().
+ * Return: the address.
+ */
+u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
+{
+	unsigned long flags;
+	u64 addr = 0;
+
+	*rkey = 0;
+	spin_lock_irqsave(&arena->spin, flags);
+	if (arena->loop_mr) {
+		addr = arena->loop_mr->addr + word;
+		*rkey = arena->loop_mr->mr->rkey;
+	}
+	spin_unlock_irqrestore(&arena->spin, flags);
+	return addr;
 }
 
 /**
@@ -372,48 +867,35 @@ void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
 int tally_arenas_start(struct tally_node *node)
 {
 	struct tally_arenas *arenas = kzalloc(sizeof(*arenas), GFP_KERNEL);
+	int err;
 
 	if (!arenas)
 		return -ENOMEM;
+	err = tally_names_init(&arenas->names);
+	if (err) {
+		kfree(arenas);
+		return err;
+	}
 	mutex_init(&arenas->lock);
-	INIT_LIST_HEAD(&arenas->list);
+	xa_init(&arenas->ids);
 	arenas->next_id = 1;
 	node->arenas = arenas;
 	return 0;
 }
 
 /**
- * tally_arenas_stop - delete every arena of a node that ends
- * @node: which; all its sessions are OVER
- *
- * Context: process, does not wait for the network.
- */
-void tally_arenas_stop(struct tally_node *node)
-{
-	struct tally_arenas *arenas = node->arenas;
-	struct tally_arena *arena;
-
-	mutex_lock(&arenas->lock);
-	arenas->stopped = true;
-	while ((arena = list_first_entry_or_null(&arenas->list,
-						 struct tally_arena, list))) {
-		list_del_init(&arena->list);
-		mutex_unlock(&arenas->lock);
-		arena_kill(arena);
-		mutex_lock(&arenas->lock);
-	}
-	mutex_unlock(&arenas->lock);
-}
-
-/**
  * tally_arenas_free - the last reference to the node is gone
- * @node: which
+ * @node: which; it has no arenas any more
  */
 void tally_arenas_free(struct tally_node *node)
 {
-	if (!node->arenas)
+	struct tally_arenas *arenas = node->arenas;
+
+	if (!arenas)
 		return;
-	mutex_destroy(&node->arenas->lock);
-	kfree(node->arenas);
+	tally_names_destroy(&arenas->names);
+	xa_destroy(&arenas->ids);
+	mutex_destroy(&arenas->lock);
+	kfree(arenas);
 	node->arenas = NULL;
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Arenas and objects at their home: names, the word table, rights, and who
- * has been given which address.
+ * Arenas at their home: names, the word table, its device, and rights.
  *
  * A word or page is used again only after every session that was given its
- * address has answered FORGET or is OVER (race B32). Deleting an object takes
- * its name away at once, tells those sessions, and frees the entry when the
- * last has answered.
+ * address has answered FORGET or is OVER. Deleting an object takes its name
+ * away at once, tells those sessions, and frees the entry when the last has
+ * answered.
  */
-#ifndef TALLY_ARENA_H
-#define TALLY_ARENA_H
+#ifndef TALLY_HOME_ARENA_H
+#define TALLY_HOME_ARENA_H
 
 /**
  * DOC: locks of the object layer
  *
  * Taken in this order; those on one line are never held together:
  *
- *	tally_upper.reg_lock	serialises the registrations of one session; the
+ *	tally_export.reg_lock	serialises the registrations of one session; the
  *				only one held while a device works (2 s at most)
- *	tally_upper.lock	attachments of one session
+ *	tally_export.lock	attachments of one session change
+ *	tally_arena.watch_lock	watches of one arena and its objects
  *	tally_arenas.lock, tally_views.lock, tally_view.lock
  *	tally_arena.lock	objects, rights, attachments, opens of one arena
  *	tally_views.owed_lock	answers to FORGET that could not be sent yet
@@ -26,8 +26,9 @@
  *
  * The mutexes are for process context and are held while memory is allocated
  * and while a message is queued, never while the network is waited for. The
- * spinlocks are for any context. Nothing of lock/user.c or region/client.c is called with
- * one of these locks held.
+ * spinlocks are for any context. Nothing of a type is called with one of them
+ * held, unless struct tally_type_ops says so. Messages and look-ups take none:
+ * arenas, objects, attachments and opens are found under RCU.
  *
  * DOC: who may write a word
  *
@@ -40,9 +41,9 @@
  * In that time, and only then, the CPU writes it: zeroes at the end of the one
  * life, the initial value at the beginning of the next. At any other time a
  * store, an atomic one too, could fall between the NIC's read and its write, and
- * be lost (race B19); the CPU only reads then, and the home's own operations go
- * through the loopback conn. In a cpu arena nobody gets a key, so that there are
- * no atomics of a NIC, and the CPU is the only writer.
+ * be lost; the CPU only reads then, and the home's own operations go through
+ * the loopback conn. In a cpu arena nobody gets a key, so that there are no
+ * atomics of a NIC, and the CPU is the only writer.
  */
 
 #include <linux/kref.h>
@@ -54,23 +55,31 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <uapi/linux/tally.h>
-#include "transport/dev.h"
-#include "lock/msg.h"
-#include "transport/mr.h"
+#include "base/names.h"
 #include "session/node.h"
+#include "transport/dev.h"
+#include "transport/mr.h"
 
-#define TALLY_ENTRY_SIZE	16	/* state and token of a lock, or one word */
+#define TALLY_ENTRY_SIZE	16	/* two words: an object's, or its and a second */
 #define TALLY_WORDS_DEFAULT	65536	/* bytes of a word table */
 #define TALLY_WORDS_MAX		(2 << 20)
-#define TALLY_NO_WORD		U32_MAX	/* the object has no entry (regions) */
-
-struct tally_lock_home;
-struct tally_region_home;
+#define TALLY_NO_WORD		U32_MAX	/* the object has no entry */
 
 enum tally_arena_state {
 	TALLY_ARENA_STARTING,	/* waits for a device or for the probe */
 	TALLY_ARENA_READY,
 	TALLY_ARENA_DEAD,	/* deleted, or the node stops */
+};
+
+/**
+ * struct tally_watch - wants to know when an arena or object is deleted
+ * @list: where it is on the watch; private to home/
+ * @gone: called once, in process context, with the arena's watch_lock held:
+ *	whoever ends a watch waits for it
+ */
+struct tally_watch {
+	struct list_head list;
+	void (*gone)(struct tally_watch *watch);
 };
 
 /**
@@ -97,8 +106,9 @@ struct tally_arena_config {
 
 /**
  * struct tally_arena - one arena of ours
- * @list: in the node's arenas
+ * @by_name: in the node's arenas
  * @ref: memory of the struct
+ * @rcu: frees it
  * @node: its node, referenced
  * @config: as given; uid, gid, perm, access change under @lock
  * @id: id within the node, never used twice
@@ -109,6 +119,7 @@ struct tally_arena_config {
  * @words: the table, page aligned, in the linear map
  * @word_pages: its pages
  * @bitmap: entries in use or in quarantine
+ * @next_word: where to look for a free entry first
  * @dev: the device a nic arena is bound to, referenced, or NULL
  * @spin: protects @loop and @loop_mr, for any context
  * @loop: loopback conn of @dev, or NULL
@@ -120,16 +131,22 @@ struct tally_arena_config {
  * @began: when it began to look, in jiffies
  * @free: the last reference is gone
  * @wait: woken when @state changes
- * @objects: id -> struct tally_object (deleted ones until they are freed)
+ * @objects: id -> struct tally_object, until they are freed; RCU
  * @next_id: ids are given once
- * @names: live objects, by name
- * @peers: name -> access, struct tally_arena_peer
+ * @names: name -> object that is not deleted; RCU
+ * @rights: struct tally_right in the order they were given
+ * @rights_by_name: the same by the name of the peer
  * @attached: sessions that attached, struct tally_attach
- * @lock_tenure: highest token counter of any deleted lock
+ * @keys: how many of them hold a key to the words
+ * @tenure: highest value the second word of a deleted object's entry can have
+ * @watch_lock: protects @watches and those of objects
+ * @watch_task: calls gone() just now, under @watch_lock
+ * @watches: struct tally_watch
  */
 struct tally_arena {
-	struct list_head list;
+	struct tally_name by_name;
 	struct kref ref;
+	struct rcu_head rcu;
 	struct tally_node *node;
 	struct tally_arena_config config;
 	u32 id;
@@ -139,6 +156,7 @@ struct tally_arena {
 	void *words;
 	struct page **word_pages;
 	unsigned long *bitmap;
+	unsigned long next_word;
 	struct tally_dev *dev;
 	spinlock_t spin;	/* see above */
 	struct tally_conn *loop;
@@ -151,147 +169,52 @@ struct tally_arena {
 	wait_queue_head_t wait;
 	struct xarray objects;
 	u32 next_id;
-	struct list_head names;
-	struct list_head peers;
+	struct tally_names names;
+	struct list_head rights;
+	struct tally_names rights_by_name;
 	struct list_head attached;
-	u64 lock_tenure;
+	u32 keys;
+	u64 tenure;
+	struct mutex watch_lock;	/* see above */
+	struct task_struct *watch_task;
+	struct list_head watches;
 };
 
-/**
- * struct tally_object_config - what `counter add`, `lock add`, … say
- * @name: its name
- * @type: TALLY_TYPE_*
- * @lock_class: TALLY_CLASS_* (locks)
- * @set: settings (locks)
- * @size: bytes (regions)
- * @initial: value (counters)
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- */
-struct tally_object_config {
-	char name[TALLY_NAME_SIZE];
-	u8 type;
-	u8 lock_class;
-	struct tally_lock_set set;
-	u64 size;
-	u64 initial;
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
-};
-
-/**
- * struct tally_object - one object of ours
- * @list: in arena->names while it is live
- * @ref: names list, opens, local handles, requests
- * @arena: its arena, referenced
- * @config: as given; uid, gid, perm, set change under arena->lock
- * @id: id in the arena
- * @generation: of that id
- * @word: offset of its entry in the word table, or TALLY_NO_WORD
- * @deleted: its name is gone; written under arena->lock
- * @opens: sessions that were given its address, struct tally_open; under
- *	arena->lock
- * @free: the last reference is gone
- * @lock: home side of a lock, lock/user.c
- * @region: memory of a region, region/client.c
- */
-struct tally_object {
-	struct list_head list;
-	struct kref ref;
-	struct tally_arena *arena;
-	struct tally_object_config config;
-	u32 id;
-	u32 generation;
-	u32 word;
-	bool deleted;
-	struct list_head opens;
-	struct work_struct free;
-	union {
-		struct tally_lock_home *lock;
-		struct tally_region_home *region;
-	};
-};
-
-/* Per-node state; called from the node ops in api.c/main.c. */
 int tally_arenas_start(struct tally_node *node);
-void tally_arenas_stop(struct tally_node *node);
 void tally_arenas_free(struct tally_node *node);
 
-/* None of these waits for the network. @reason: a constant sentence. */
 int tally_arena_add(struct tally_node *node,
 		    const struct tally_arena_config *config,
 		    const char **reason);
-int tally_arena_del(struct tally_node *node, const char *name,
-		    const char **reason);
+struct tally_arena *tally_arena_take(struct tally_node *node, const char *name);
+void tally_arena_set_dead(struct tally_arena *arena);
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id);
-struct tally_arena *tally_arena_next(struct tally_node *node,
-				     struct tally_arena *prev);
+struct tally_arena *tally_arena_next(struct tally_node *node, u32 after);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);
 void tally_arena_put(struct tally_arena *arena);
-/* @peer "" changes what peers without an entry get. */
-int tally_arena_set_access(struct tally_arena *arena, const char *peer,
-			   u8 access);
-void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
-			   umode_t perm);
+int tally_arena_wait_ready(struct tally_arena *arena, long timeout);
+bool tally_arena_watch(struct tally_arena *arena, struct tally_watch *watch);
+void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch);
+
+/* Rights. */
 u8 tally_arena_access(struct tally_arena *arena, const char *peer);
-/* The i-th peer with an entry of its own, for `show`: 0 or -ENOENT. */
+u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer);
+int tally_arena_give_access(struct tally_arena *arena, const char *peer,
+			    u8 access);
 int tally_arena_right(struct tally_arena *arena, u32 i,
 		      char name[TALLY_NAME_SIZE], u8 *access);
-/* The i-th node that attached, for `show`: 0 or -ENOENT. */
-int tally_arena_attached(struct tally_arena *arena, u32 i,
-			 char name[TALLY_NAME_SIZE]);
-/* Sleeps, killable, until it is READY. 0, -ETIMEDOUT, -EINTR, -EIDRM. */
-int tally_arena_wait_ready(struct tally_arena *arena, long timeout);
-/*
- * Loopback conn for the home's own operations, referenced; NULL without. Any
- * context. Ask for the conn first and for the address afterwards: an address
- * that belongs to a later device than the conn is never posted, the other way
- * round it would be.
- */
-struct tally_conn *tally_arena_loop(struct tally_arena *arena);
-/* CPU address of an entry's words. A nic word may only be read here. */
+
+/* Words. */
+int tally_arena_word_take(struct tally_arena *arena, u32 *word);
+void tally_arena_word_give(struct tally_arena *arena, u32 word);
 u64 *tally_arena_word(struct tally_arena *arena, u32 word);
-/* Address and key of an entry for ops on the loopback conn. */
+struct tally_conn *tally_arena_loop(struct tally_arena *arena);
 u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey);
 
-int tally_object_add(struct tally_arena *arena,
-		     const struct tally_object_config *config,
-		     const char **reason);
-/* @type 0: any. -ENOENT, -EPROTOTYPE when it is of another type. */
-int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
-		     const char **reason);
-struct tally_object *tally_object_find(struct tally_arena *arena,
-				       const char *name);
-struct tally_object *tally_object_by_id(struct tally_node *node, u32 arena,
-					u32 id, u32 generation);
-/* The live one with the next id above @after, for dumps. */
-struct tally_object *tally_object_next(struct tally_arena *arena, u32 after);
-struct tally_object *tally_object_get(struct tally_object *object);
-void tally_object_put(struct tally_object *object);
-void tally_object_set_owner(struct tally_object *object, kuid_t uid,
-			    kgid_t gid, umode_t perm);
-/* Was this session given the object (OPEN), and has not closed it? */
-bool tally_object_opened(struct tally_object *object, struct tally_session *s);
-/* Other nodes that have it open, for `show`. */
-u32 tally_object_users(struct tally_object *object);
-
-/* The session side, called from the node ops: */
-int tally_arenas_session_created(struct tally_session *s);
-void tally_arenas_session_live(struct tally_session *s, bool resumed);
-void tally_arenas_session_over(struct tally_session *s);
-/* ATTACH, OPEN, CLOSE, LIST; true when the request was one of these. */
-bool tally_arenas_request(struct tally_session *s, struct tally_sreq *req);
-/*
- * A request goes on in another context: over() waits until it is done there.
- * Both ends of it are in process context, tally_arenas_done() comes before
- * the reply.
- */
-void tally_arenas_busy(struct tally_session *s);
-void tally_arenas_done(struct tally_session *s);
-/* FORGOTTEN. */
-int tally_arenas_forgotten(struct tally_session *s, const void *body, u32 len);
+static inline u32 tally_arena_pages(const struct tally_arena *arena)
+{
+	return arena->config.words >> PAGE_SHIFT;
+}
 
 #endif

@@ -4,13 +4,14 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
-#include "base/name.h"
-#include "session/peer.h"
-#include "region/region.h"
+#include "base/trace.h"
+#include "session/rpc.h"
 
 #define ATTACH_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+/* What the tables take for an open, beside its struct. */
+#define OPEN_OVERHEAD		32
 
-static void attach_say_forget(struct tally_attach *attach, u32 object,
+static void export_say_forget(struct tally_attach *attach, u32 object,
 			      u32 generation)
 {
 	struct tally_session *s = attach->session;
@@ -20,6 +21,7 @@ static void attach_say_forget(struct tally_attach *attach, u32 object,
 		.generation = cpu_to_be32(generation),
 	};
 
+	trace_tally_forget(s->id, attach->arena->id, object, generation);
 	/* What cannot be sent now is sent when the link is back. */
 	if (!tally_session_send(s, TALLY_MSG_FORGET, &body, sizeof(body),
 				NULL, 0))
@@ -27,287 +29,516 @@ static void attach_say_forget(struct tally_attach *attach, u32 object,
 }
 
 /**
- * tally_attach_forget_object - tell all who were given it to forget an object
+ * tally_export_forget_object - tell all who were given it to forget an object
  * @object: deleted
  *
  * Context: process, arena->lock held.
  */
-void tally_attach_forget_object(struct tally_object *object)
+void tally_export_forget_object(struct tally_object *object)
 {
 	struct tally_open *open;
 
 	lockdep_assert_held(&object->arena->lock);
 	list_for_each_entry(open, &object->opens, list) {
-		open->forget = true;
-		attach_say_forget(open->attach, object->id,
+		set_bit(TALLY_EXPORT_FORGET, &open->flags);
+		export_say_forget(open->attach, object->id,
 				  object->generation);
 	}
 }
 
 /**
- * tally_attach_forget_arena - tell all who attached to forget an arena
+ * tally_export_forget_arena - tell all who attached to forget an arena
  * @arena: dead, all its objects are deleted
  *
- * Context: process, arena->lock held.
+ * Context: process.
  */
-void tally_attach_forget_arena(struct tally_arena *arena)
+void tally_export_forget_arena(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
 
-	lockdep_assert_held(&arena->lock);
+	mutex_lock(&arena->lock);
 	list_for_each_entry(attach, &arena->attached, list) {
-		attach->forget = true;
-		attach_say_forget(attach, 0, 0);
+		set_bit(TALLY_EXPORT_FORGET, &attach->flags);
+		export_say_forget(attach, 0, 0);
 	}
+	mutex_unlock(&arena->lock);
 }
 
 /**
- * tally_attach_recheck - rights changed: fence who holds more than it may
+ * tally_export_set_access - rights changed: fence those that hold more
  * @arena: which
  *
  * Context: process, arena->lock held.
  */
-void tally_attach_recheck(struct tally_arena *arena)
+void tally_export_set_access(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
-	const char *peer;
+	u8 access, old;
 
 	lockdep_assert_held(&arena->lock);
 	list_for_each_entry(attach, &arena->attached, list) {
-		peer = attach->session->peer->name;
-		if (tally_arena_access_locked(arena, peer) < attach->access)
-			tally_session_end(attach->session, -EACCES);
+		old = attach->access;
+		access = tally_arena_access_locked(arena,
+						   attach->session->name);
+		WRITE_ONCE(attach->access, access);
+		if (access < old)
+			tally_session_fence(attach->session, -EACCES);
 	}
 }
 
 /**
- * tally_attach_direct - does any session hold a key to the words?
- * @arena: which
+ * tally_arena_attached - walk the nodes that attached
+ * @arena: an arena of ours
+ * @i: which, from 0
+ * @name: gets the node's name
  *
- * Context: process, arena->lock held.
- * Return: true when one does.
+ * Context: process.
+ * Return: 0 or -ENOENT.
  */
-bool tally_attach_direct(struct tally_arena *arena)
+int tally_arena_attached(struct tally_arena *arena, u32 i,
+			 char name[TALLY_NAME_SIZE])
 {
 	struct tally_attach *attach;
+	int err = -ENOENT;
 
-	lockdep_assert_held(&arena->lock);
-	list_for_each_entry(attach, &arena->attached, list)
-		if (attach->mr)
-			return true;
-	return false;
+	mutex_lock(&arena->lock);
+	list_for_each_entry(attach, &arena->attached, list) {
+		if (i--)
+			continue;
+		strscpy(name, attach->session->name, TALLY_NAME_SIZE);
+		err = 0;
+		break;
+	}
+	mutex_unlock(&arena->lock);
+	return err;
+}
+
+static void attach_release(struct kref *ref)
+{
+	struct tally_attach *attach = container_of(ref, struct tally_attach,
+						   ref);
+
+	xa_destroy(&attach->opens);
+	tally_arena_put(attach->arena);
+	tally_session_put(attach->session);
+	kfree_rcu(attach, rcu);
 }
 
 /**
- * tally_attach_of - the attachment of a session to an arena
- * @up: of the session, locked
+ * tally_attach_put - drop a reference
+ * @attach: an attachment
+ *
+ * Context: any.
+ */
+void tally_attach_put(struct tally_attach *attach)
+{
+	kref_put(&attach->ref, attach_release);
+}
+
+/**
+ * tally_attach_find - the attachment of a session to an arena
+ * @s: the session
  * @arena: id of the arena
  *
- * Return: the attachment or NULL.
+ * Context: any.
+ * Return: a reference or NULL.
  */
-struct tally_attach *tally_attach_of(struct tally_upper *up, u32 arena)
+struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena)
 {
-	struct tally_attach *attach;
+	struct tally_attach *attach = NULL;
+	struct tally_export *export;
 
-	lockdep_assert_held(&up->lock);
-	list_for_each_entry(attach, &up->attaches, mine)
-		if (attach->arena->id == arena)
-			return attach;
-	return NULL;
+	rcu_read_lock();
+	export = READ_ONCE(s->home);
+	if (export)
+		attach = xa_load(&export->attaches, arena);
+	if (attach && !kref_get_unless_zero(&attach->ref))
+		attach = NULL;
+	rcu_read_unlock();
+	return attach;
 }
 
 /**
- * tally_attach_open - what an attachment has open
- * @attach: its arena is locked
- * @object: id of the object
- * @generation: of that id
+ * tally_open_get - take a reference
+ * @open: of which the caller has one already
  *
- * Return: the open or NULL.
+ * Context: any.
+ * Return: @open.
  */
-struct tally_open *tally_attach_open(struct tally_attach *attach, u32 object,
-				     u32 generation)
+struct tally_open *tally_open_get(struct tally_open *open)
 {
+	kref_get(&open->ref);
+	return open;
+}
+
+static void open_release(struct kref *ref)
+{
+	struct tally_open *open = container_of(ref, struct tally_open, ref);
+	const struct tally_type_ops *type = open->object->config.type;
+
+	if (type->forget)
+		type->forget(open);
+	tally_object_put(open->object);
+	tally_attach_put(open->attach);
+	kfree_rcu(open, rcu);
+}
+
+/**
+ * tally_open_put - drop a reference
+ * @open: an open
+ *
+ * Context: any.
+ */
+void tally_open_put(struct tally_open *open)
+{
+	kref_put(&open->ref, open_release);
+}
+
+/**
+ * tally_open_access - what the session may do with an object now
+ * @open: as it has it
+ *
+ * Context: any.
+ * Return: TALLY_ACCESS_*.
+ */
+u8 tally_open_access(const struct tally_open *open)
+{
+	return READ_ONCE(open->attach->access);
+}
+
+/* A reference to the open, which may be ending, or NULL. */
+static struct tally_open *open_load(struct tally_session *s, u32 arena,
+				    u32 object, u32 generation)
+{
+	struct tally_attach *attach = NULL;
+	struct tally_export *export;
 	struct tally_open *open;
 
-	lockdep_assert_held(&attach->arena->lock);
-	list_for_each_entry(open, &attach->opens, mine)
-		if (open->object->id == object &&
-		    open->object->generation == generation)
-			return open;
-	return NULL;
+	rcu_read_lock();
+	export = READ_ONCE(s->home);
+	if (export)
+		attach = xa_load(&export->attaches, arena);
+	open = attach ? xa_load(&attach->opens, object) : NULL;
+	if (open && !kref_get_unless_zero(&open->ref))
+		open = NULL;
+	rcu_read_unlock();
+	if (open && open->object->generation != generation) {
+		tally_open_put(open);
+		open = NULL;
+	}
+	return open;
 }
 
-/* It is in no list any more. */
-static void open_free(struct tally_upper *up, struct tally_open *open)
+/**
+ * tally_open_find - what a session calls an object that it has open
+ * @s: the session
+ * @which: the object
+ *
+ * Context: any.
+ * Return: a reference; or an error pointer: -EIDRM, the object was deleted;
+ * -EACCES, the session has it not open or has no rights any more.
+ */
+struct tally_open *tally_open_find(struct tally_session *s,
+				   const struct tally_wire_object *which)
 {
-	if (open->object->config.type == TALLY_TYPE_REGION)
-		tally_region_home_closed(open->object, up->session);
-	tally_object_put(open->object);
-	kfree(open);
-	atomic_dec(&up->opens);
+	u32 arena = be32_to_cpu(which->arena), id = be32_to_cpu(which->object);
+	u32 generation = be32_to_cpu(which->generation);
+	struct tally_object *object;
+	struct tally_open *open;
+	int err = 0;
+
+	open = open_load(s, arena, id, generation);
+	if (open && READ_ONCE(open->object->deleted)) {
+		err = -EIDRM;
+	} else if (open) {
+		if (test_bit(TALLY_EXPORT_ENDING, &open->flags) ||
+		    tally_open_access(open) == TALLY_ACCESS_NONE)
+			err = -EACCES;
+	} else {
+		object = tally_object_by_id(s->node, arena, id, generation);
+		err = object ? -EACCES : -EIDRM;
+		if (object)
+			tally_object_put(object);
+	}
+	if (!err)
+		return open;
+	if (open)
+		tally_open_put(open);
+	return ERR_PTR(err);
 }
 
-static void opens_free(struct tally_upper *up, struct list_head *opens)
+/**
+ * tally_object_open - an object as a session has it open
+ * @object: the object
+ * @s: the session
+ *
+ * Context: any.
+ * Return: a reference, or NULL if it has not.
+ */
+struct tally_open *tally_object_open(struct tally_object *object,
+				     struct tally_session *s)
 {
-	struct tally_open *open, *next;
+	struct tally_open *open = open_load(s, object->arena->id, object->id,
+					    object->generation);
 
-	list_for_each_entry_safe(open, next, opens, mine)
-		open_free(up, open);
+	if (open && test_bit(TALLY_EXPORT_ENDING, &open->flags)) {
+		tally_open_put(open);
+		open = NULL;
+	}
+	return open;
 }
 
-/* It is in no list of the session any more. */
-static void attach_free(struct tally_upper *up, struct tally_attach *attach)
+/* Whoever set ENDING takes it out of the tables. */
+static void open_end(struct tally_export *export, struct tally_open *open)
+{
+	struct tally_object *object = open->object;
+	struct tally_arena *arena = object->arena;
+
+	if (object->config.type->close)
+		object->config.type->close(open);
+	trace_tally_close(export->session->id, arena->id, object->id,
+			  object->generation);
+	mutex_lock(&arena->lock);
+	list_del(&open->list);
+	object->users--;
+	xa_erase(&open->attach->opens, object->id);
+	mutex_unlock(&arena->lock);
+	tally_quota_uncharge(&export->quota.bytes,
+			     object->config.type->open_size + OPEN_OVERHEAD);
+	tally_open_put(open);
+}
+
+/* It is not in the session's table any more. */
+static void attach_end(struct tally_export *export, struct tally_attach *attach)
 {
 	struct tally_arena *arena = attach->arena;
 	struct tally_open *open;
-	LIST_HEAD(opens);
+	unsigned long id;
 
 	/* The key goes before anything it reaches. */
 	if (attach->mr) {
 		tally_mr_destroy(attach->mr);
-		atomic_sub(arena->config.words >> PAGE_SHIFT,
-			   &up->session->mr_pages);
+		tally_quota_uncharge(&export->quota.pages,
+				     tally_arena_pages(arena));
 	}
 	mutex_lock(&arena->lock);
 	list_del(&attach->list);
-	list_for_each_entry(open, &attach->opens, mine)
-		list_del(&open->list);
-	list_splice_init(&attach->opens, &opens);
+	if (attach->mr)
+		arena->keys--;
 	mutex_unlock(&arena->lock);
-	opens_free(up, &opens);
-	kfree(attach);
-	tally_arena_put(arena);
+	xa_for_each(&attach->opens, id, open)
+		if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags))
+			open_end(export, open);
+	tally_attach_put(attach);
 }
 
-static bool attach_is_over(struct tally_attach *attach)
+/* Takes one out of the table that was forgotten and has nothing open. */
+static struct tally_attach *export_take_forgotten(struct tally_export *export)
 {
-	bool over;
+	struct tally_attach *attach;
+	unsigned long id;
 
-	mutex_lock(&attach->arena->lock);
-	over = attach->forgotten && list_empty(&attach->opens);
-	mutex_unlock(&attach->arena->lock);
-	return over;
+	mutex_lock(&export->lock);
+	xa_for_each(&export->attaches, id, attach)
+		if (test_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags) &&
+		    xa_empty(&attach->opens))
+			break;
+	if (attach)
+		xa_erase(&export->attaches, id);
+	mutex_unlock(&export->lock);
+	return attach;
 }
 
-static void upper_reap(struct work_struct *work)
+static void export_reap(struct work_struct *work)
 {
-	struct tally_upper *up = container_of(work, struct tally_upper, reap);
-	struct tally_attach *attach, *next;
-	LIST_HEAD(attaches);
-	LIST_HEAD(opens);
+	struct tally_export *export = container_of(work, struct tally_export,
+						   reap);
+	struct llist_node *gone = llist_del_all(&export->gone);
+	struct tally_attach *attach;
+	struct tally_open *open, *next;
 
-	mutex_lock(&up->lock);
-	list_splice_init(&up->gone, &opens);
-	list_for_each_entry_safe(attach, next, &up->attaches, mine)
-		if (attach_is_over(attach))
-			list_move(&attach->mine, &attaches);
-	mutex_unlock(&up->lock);
-	opens_free(up, &opens);
-	list_for_each_entry_safe(attach, next, &attaches, mine)
-		attach_free(up, attach);
+	llist_for_each_entry_safe(open, next, gone, reap)
+		open_end(export, open);
+	while ((attach = export_take_forgotten(export)))
+		attach_end(export, attach);
 }
 
 /**
- * tally_arenas_session_created - a session begins
+ * tally_exports_created - a session begins
  * @s: which
  *
  * Return: 0 or -ENOMEM.
  */
-int tally_arenas_session_created(struct tally_session *s)
+int tally_exports_created(struct tally_session *s)
 {
-	struct tally_upper *up = kzalloc(sizeof(*up), GFP_KERNEL);
+	struct tally_export *export = kzalloc(sizeof(*export), GFP_KERNEL);
 
-	if (!up)
+	if (!export)
 		return -ENOMEM;
-	up->session = s;
-	mutex_init(&up->reg_lock);
-	mutex_init(&up->lock);
-	INIT_LIST_HEAD(&up->attaches);
-	INIT_LIST_HEAD(&up->gone);
-	INIT_WORK(&up->reap, upper_reap);
-	s->upper = up;
+	export->session = s;
+	mutex_init(&export->reg_lock);
+	mutex_init(&export->lock);
+	xa_init(&export->attaches);
+	INIT_WORK(&export->reap, export_reap);
+	s->home = export;
 	return 0;
 }
 
 static void attach_repeat(struct tally_attach *attach)
 {
 	struct tally_open *open;
+	unsigned long id;
 
 	mutex_lock(&attach->arena->lock);
-	list_for_each_entry(open, &attach->opens, mine)
-		if (open->forget && !open->closing)
-			attach_say_forget(attach, open->object->id,
-					  open->object->generation);
-	if (attach->forget && !attach->forgotten)
-		attach_say_forget(attach, 0, 0);
+	xa_for_each(&attach->opens, id, open)
+		if (test_bit(TALLY_EXPORT_FORGET, &open->flags) &&
+		    !test_bit(TALLY_EXPORT_ENDING, &open->flags))
+			export_say_forget(attach, id, open->object->generation);
+	if (test_bit(TALLY_EXPORT_FORGET, &attach->flags) &&
+	    !test_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags))
+		export_say_forget(attach, 0, 0);
 	mutex_unlock(&attach->arena->lock);
 }
 
 /**
- * tally_arenas_session_live - the link of a session is up
+ * tally_exports_live - the link of a session is up
  * @s: which
- * @resumed: it was up before; requests come before the first time, too
  *
  * Says again what could not be said or was not answered.
  */
-void tally_arenas_session_live(struct tally_session *s, bool resumed)
+void tally_exports_live(struct tally_session *s)
 {
-	struct tally_upper *up = s->upper;
+	struct tally_export *export = s->home;
 	struct tally_attach *attach;
+	unsigned long id;
 
-	mutex_lock(&up->lock);
-	list_for_each_entry(attach, &up->attaches, mine)
+	mutex_lock(&export->lock);
+	xa_for_each(&export->attaches, id, attach)
 		attach_repeat(attach);
-	mutex_unlock(&up->lock);
+	mutex_unlock(&export->lock);
 }
 
 /**
- * tally_arenas_session_over - take back all a session was given
+ * tally_exports_over - take back all a session was given
  * @s: fenced; its QPs are destroyed and no request comes any more
  *
  * Context: process, sleeps until the requests under way are answered.
  */
-void tally_arenas_session_over(struct tally_session *s)
+void tally_exports_over(struct tally_session *s)
 {
-	struct tally_upper *up = s->upper;
-	struct tally_attach *attach, *next;
+	struct tally_export *export = s->home;
+	struct tally_attach *attach;
+	struct tally_open *open, *next;
+	unsigned long id;
 
-	if (!up)
+	if (!export)
 		return;
-	wait_event(s->wait, !atomic_read(&up->busy));
-	cancel_work_sync(&up->reap);
-	opens_free(up, &up->gone);
-	list_for_each_entry_safe(attach, next, &up->attaches, mine)
-		attach_free(up, attach);
-	s->upper = NULL;
-	kfree(up);
+	wait_event(s->wait, !atomic_read(&export->busy));
+	cancel_work_sync(&export->reap);
+	llist_for_each_entry_safe(open, next, llist_del_all(&export->gone),
+				  reap)
+		open_end(export, open);
+	xa_for_each(&export->attaches, id, attach) {
+		xa_erase(&export->attaches, id);
+		attach_end(export, attach);
+	}
+	xa_destroy(&export->attaches);
+	WRITE_ONCE(s->home, NULL);
+	kfree_rcu(export, rcu);
 }
 
 /**
- * tally_arenas_busy - a request goes on in another context
- * @s: its session
+ * tally_export_private - what a type keeps of a session
+ * @s: the session, from created() to over()
+ * @type: the type
+ *
+ * Return: its place, NULL at first.
+ */
+void **tally_export_private(struct tally_session *s,
+			    const struct tally_type_ops *type)
+{
+	struct tally_export *export = s->home;
+
+	return &export->private[type->id];
+}
+
+static void attach_each(struct tally_attach *attach,
+			const struct tally_type_ops *type,
+			void (*fn)(struct tally_open *open))
+{
+	struct tally_open *open;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&attach->opens, id, open) {
+		if (open->object->config.type != type ||
+		    !kref_get_unless_zero(&open->ref))
+			continue;
+		rcu_read_unlock();
+		fn(open);
+		tally_open_put(open);
+		rcu_read_lock();
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * tally_export_each - do something with all of a type that a session has open
+ * @s: the session, from created() to over()
+ * @type: the type
+ * @fn: called for each, without locks
+ *
+ * Context: Rx.
+ */
+void tally_export_each(struct tally_session *s,
+		       const struct tally_type_ops *type,
+		       void (*fn)(struct tally_open *open))
+{
+	struct tally_export *export = s->home;
+	struct tally_attach *attach;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&export->attaches, id, attach) {
+		if (!kref_get_unless_zero(&attach->ref))
+			continue;
+		rcu_read_unlock();
+		attach_each(attach, type, fn);
+		tally_attach_put(attach);
+		rcu_read_lock();
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * tally_export_defer - go on with a request where one may sleep
+ * @req: the request
+ * @fn: goes on with it, and calls tally_export_done() before it replies: the
+ *	end of the session waits for that
  *
  * Context: process, from the request upcall.
  */
-void tally_arenas_busy(struct tally_session *s)
+void tally_export_defer(struct tally_sreq *req, work_func_t fn)
 {
-	struct tally_upper *up = s->upper;
+	struct tally_export *export = req->session->home;
 
-	atomic_inc(&up->busy);
+	atomic_inc(&export->busy);
+	INIT_WORK(&req->work, fn);
+	queue_work(req->session->node->wq, &req->work);
 }
 
 /**
- * tally_arenas_done - it is done there, and about to be answered
+ * tally_export_done - what was deferred is done, and about to be answered
  * @s: its session
  *
  * Context: process.
  */
-void tally_arenas_done(struct tally_session *s)
+void tally_export_done(struct tally_session *s)
 {
-	struct tally_upper *up = s->upper;
+	struct tally_export *export = s->home;
 
-	/* The session stays until the reply; @up goes when this is 0. */
-	if (atomic_dec_and_test(&up->busy))
+	/* The session stays until the reply; @export goes when this is 0. */
+	if (atomic_dec_and_test(&export->busy))
 		wake_up_all(&s->wait);
 }
 
@@ -336,12 +567,12 @@ static void attach_fill(const struct tally_attach *attach,
 	}
 }
 
-static int attach_register(struct tally_attach *attach)
+static int attach_register(struct tally_export *export,
+			   struct tally_attach *attach)
 {
-	struct tally_session *s = attach->session;
 	struct tally_arena *arena = attach->arena;
-	u32 pages = arena->config.words >> PAGE_SHIFT;
-	struct tally_conn *lane = tally_session_lane(s, 0);
+	u32 pages = tally_arena_pages(arena);
+	struct tally_conn *lane = tally_session_lane(export->session, 0);
 	struct tally_mr *mr;
 
 	if (!lane)
@@ -351,13 +582,13 @@ static int attach_register(struct tally_attach *attach)
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	attach->mr = mr;
-	atomic_add(pages, &s->mr_pages);
+	atomic64_add(pages, &export->quota.pages);
 	return 0;
 }
 
 /*
  * May this session post atomics to the words itself? Only on the device that
- * owns them: atomics of two devices are not atomic with each other (B18).
+ * owns them: atomics of two devices are not atomic with each other.
  */
 static bool attach_may_post(struct tally_attach *attach)
 {
@@ -379,7 +610,7 @@ static int attach_check(struct tally_attach *attach, bool *direct)
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
 	attach->access = tally_arena_access_locked(arena,
-						   attach->session->peer->name);
+						   attach->session->name);
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
 	if (arena->state == TALLY_ARENA_STARTING)
@@ -388,30 +619,35 @@ static int attach_check(struct tally_attach *attach, bool *direct)
 	return 0;
 }
 
-static int attach_link(struct tally_upper *up, struct tally_attach *attach,
+static int attach_link(struct tally_export *export, struct tally_attach *attach,
 		       bool was_direct, struct tally_rep_attach *rep)
 {
 	struct tally_arena *arena = attach->arena;
 	bool direct = false;
 	int err;
 
-	mutex_lock(&up->lock);
+	mutex_lock(&export->lock);
 	mutex_lock(&arena->lock);
 	err = attach_check(attach, &direct);
 	if (!err && was_direct != direct)
 		err = -EAGAIN;
+	if (!err)
+		err = xa_insert(&export->attaches, arena->id, attach,
+				GFP_KERNEL);
 	if (!err) {
+		kref_get(&attach->ref);
 		list_add_tail(&attach->list, &arena->attached);
-		list_add_tail(&attach->mine, &up->attaches);
+		if (attach->mr)
+			arena->keys++;
 		attach_fill(attach, rep);
 	}
 	mutex_unlock(&arena->lock);
-	mutex_unlock(&up->lock);
+	mutex_unlock(&export->lock);
 	return err;
 }
 
 /* A first ATTACH of this session to this arena. */
-static int attach_new(struct tally_upper *up, struct tally_arena *arena,
+static int attach_new(struct tally_export *export, struct tally_arena *arena,
 		      struct tally_rep_attach *rep)
 {
 	struct tally_attach *attach = kzalloc(sizeof(*attach), GFP_KERNEL);
@@ -420,26 +656,23 @@ static int attach_new(struct tally_upper *up, struct tally_arena *arena,
 
 	if (!attach)
 		return -ENOMEM;
-	attach->session = up->session;
-	attach->arena = arena;
-	INIT_LIST_HEAD(&attach->opens);
+	kref_init(&attach->ref);
+	attach->session = tally_session_get(export->session);
+	attach->arena = tally_arena_get(arena);
+	xa_init(&attach->opens);
 	mutex_lock(&arena->lock);
 	err = attach_check(attach, &direct);
 	mutex_unlock(&arena->lock);
 	if (!err && direct)
-		err = attach_register(attach);
+		err = attach_register(export, attach);
 	if (!err)
-		err = attach_link(up, attach, direct, rep);
-	if (!err) {
-		tally_arena_get(arena);
-		return 0;
-	}
-	if (attach->mr) {
+		err = attach_link(export, attach, direct, rep);
+	if (err && attach->mr) {
 		tally_mr_destroy(attach->mr);
-		atomic_sub(arena->config.words >> PAGE_SHIFT,
-			   &up->session->mr_pages);
+		tally_quota_uncharge(&export->quota.pages,
+				     tally_arena_pages(arena));
 	}
-	kfree(attach);
+	tally_attach_put(attach);
 	return err;
 }
 
@@ -448,142 +681,232 @@ static int attach_again(struct tally_attach *attach,
 			struct tally_rep_attach *rep)
 {
 	struct tally_arena *arena = attach->arena;
-	u8 access;
 	int err = 0;
 
 	mutex_lock(&arena->lock);
-	access = tally_arena_access_locked(arena, attach->session->peer->name);
 	if (arena->state == TALLY_ARENA_DEAD)
 		err = -ENOENT;
-	else if (access == TALLY_ACCESS_NONE)
+	else if (attach->access == TALLY_ACCESS_NONE)
 		err = -EACCES;
-	else
-		attach->access = access;
 	attach_fill(attach, rep);
 	mutex_unlock(&arena->lock);
 	return err;
 }
 
-static int attach_do(struct tally_upper *up, const char *name,
-		     struct tally_rep_attach *rep)
+/**
+ * tally_export_attach - a session attaches to an arena, first or again
+ * @s: the session
+ * @name: name of the arena
+ * @rep: gets what it is given
+ *
+ * Context: process, sleeps while the table is registered.
+ * Return: 0, -ENOENT, -EACCES, -EAGAIN, -ENOMEM, or the device's error.
+ */
+int tally_export_attach(struct tally_session *s, const char *name,
+			struct tally_rep_attach *rep)
 {
-	struct tally_arena *arena = tally_arena_find(up->session->node, name);
+	struct tally_arena *arena = tally_arena_find(s->node, name);
+	struct tally_export *export = s->home;
 	struct tally_attach *attach;
 	int err;
 
 	if (!arena)
 		return -ENOENT;
-	mutex_lock(&up->reg_lock);
-	mutex_lock(&up->lock);
-	attach = tally_attach_of(up, arena->id);
-	if (attach)
+	mutex_lock(&export->reg_lock);
+	attach = tally_attach_find(s, arena->id);
+	if (attach) {
 		err = attach_again(attach, rep);
-	mutex_unlock(&up->lock);
-	if (!attach)
-		err = attach_new(up, arena, rep);
-	mutex_unlock(&up->reg_lock);
+		tally_attach_put(attach);
+	} else {
+		err = attach_new(export, arena, rep);
+	}
+	mutex_unlock(&export->reg_lock);
+	if (!err)
+		trace_tally_attach(s->id, arena->id, rep->path, rep->access);
 	tally_arena_put(arena);
 	return err;
 }
 
-static void attach_work(struct work_struct *work)
+static struct tally_open *open_new(struct tally_attach *attach,
+				   struct tally_object *object)
 {
-	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
-	struct tally_msg_attach *body = (void *)req->body;
-	struct tally_rep_attach rep;
-	int err;
-
-	err = attach_do(req->session->upper, body->arena, &rep);
-	tally_arenas_done(req->session);
-	tally_sreq_reply(req, err, &rep, err ? 0 : sizeof(rep));
-}
-
-/**
- * tally_attach_defer - go on with a request where one may sleep
- * @req: the request
- * @fn: goes on with it, and calls tally_arenas_done() before it replies
- *
- * Context: process, from the request upcall.
- */
-void tally_attach_defer(struct tally_sreq *req, work_func_t fn)
-{
-	tally_arenas_busy(req->session);
-	INIT_WORK(&req->work, fn);
-	queue_work(req->session->node->wq, &req->work);
-}
-
-/**
- * tally_attach_request - ATTACH
- * @s: session
- * @req: the request
- */
-void tally_attach_request(struct tally_session *s, struct tally_sreq *req)
-{
-	struct tally_msg_attach *body = (void *)req->body;
-	int err;
-
-	if (req->len != sizeof(*body) ||
-	    !tally_name_field_valid(body->arena, sizeof(body->arena))) {
-		err = tally_attach_malformed(s, "malformed ATTACH");
-		tally_sreq_reply(req, err, NULL, 0);
-		return;
-	}
-	tally_attach_defer(req, attach_work);	/* a registration sleeps */
-}
-
-/* An answer to what was not asked breaks the protocol; a second one does not. */
-static int forgotten_locked(struct tally_upper *up, struct tally_attach *attach,
-			    u32 object, u32 generation)
-{
+	const struct tally_type_ops *type = object->config.type;
+	struct tally_export *export = attach->session->home;
+	u64 bytes = type->open_size + OPEN_OVERHEAD;
 	struct tally_open *open;
+	int err;
 
 	lockdep_assert_held(&attach->arena->lock);
-	if (!object) {
-		if (generation || !attach->forget)
-			return -EPROTO;
-		attach->forgotten = true;
-		return 0;
-	}
-	open = tally_attach_open(attach, object, generation);
+	err = tally_quota_charge(export->session->node, &export->quota.bytes,
+				 bytes, TALLY_QUOTA_BYTES);
+	if (err)
+		return ERR_PTR(err);
+	err = -ENOMEM;
+	open = kzalloc(type->open_size, GFP_KERNEL_ACCOUNT);
 	if (!open)
-		return 0;
-	if (!open->forget)
-		return -EPROTO;
-	if (!open->closing) {
-		list_del(&open->list);
-		list_move(&open->mine, &up->gone);
-	}
+		goto err_uncharge;
+	kref_init(&open->ref);
+	open->attach = attach;
+	open->object = object;
+	err = type->open ? type->open(open) : 0;
+	if (err)
+		goto err_free;
+	err = xa_insert(&attach->opens, object->id, open, GFP_KERNEL);
+	if (err)
+		goto err_close;
+	kref_get(&attach->ref);
+	tally_object_get(object);
+	list_add_tail(&open->list, &object->opens);
+	object->users++;
+	return open;
+
+err_close:
+	if (type->forget)
+		type->forget(open);
+err_free:
+	kfree(open);
+err_uncharge:
+	tally_quota_uncharge(&export->quota.bytes, bytes);
+	return ERR_PTR(err);
+}
+
+/* Opening twice is opening once. */
+static int open_locked(struct tally_attach *attach, const char *name,
+		       struct tally_rep_open *rep)
+{
+	struct tally_arena *arena = attach->arena;
+	struct tally_object *object;
+	struct tally_name *entry;
+	struct tally_open *open;
+
+	lockdep_assert_held(&arena->lock);
+	if (arena->state == TALLY_ARENA_DEAD)
+		return -EIDRM;
+	if (attach->access == TALLY_ACCESS_NONE)
+		return -EACCES;
+	entry = tally_names_find(&arena->names, name);
+	if (!entry)
+		return -ENOENT;
+	object = container_of(entry, struct tally_object, by_name);
+	open = xa_load(&attach->opens, object->id);
+	if (!open)
+		open = open_new(attach, object);
+	if (IS_ERR(open))
+		return PTR_ERR(open);
+	if (test_bit(TALLY_EXPORT_ENDING, &open->flags))
+		return -EAGAIN;
+	tally_object_fill(object, open, rep);
+	trace_tally_open(attach->session->id, arena->id, object->id,
+			 object->config.type->id);
 	return 0;
 }
 
 /**
- * tally_arenas_forgotten - a peer will not aim at an object any more
+ * tally_export_open - a session opens an object, first or again
+ * @attach: its arena
+ * @name: name of the object
+ * @rep: gets what it is given
+ *
+ * Context: process.
+ * Return: 0, -EIDRM, -EACCES, -ENOENT, -EAGAIN, -EDQUOT, -ENOMEM.
+ */
+int tally_export_open(struct tally_attach *attach, const char *name,
+		      struct tally_rep_open *rep)
+{
+	int err;
+
+	mutex_lock(&attach->arena->lock);
+	err = open_locked(attach, name, rep);
+	mutex_unlock(&attach->arena->lock);
+	return err;
+}
+
+/**
+ * tally_export_close - a session has no use for an object any more
+ * @s: the session
+ * @which: the object; nothing happens if it is not open
+ *
+ * Context: process, sleeps while keys are destroyed.
+ */
+void tally_export_close(struct tally_session *s,
+			const struct tally_wire_object *which)
+{
+	struct tally_export *export = s->home;
+	struct tally_open *open;
+
+	open = open_load(s, be32_to_cpu(which->arena),
+			 be32_to_cpu(which->object),
+			 be32_to_cpu(which->generation));
+	if (!open)
+		return;
+	if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags)) {
+		open_end(export, open);
+		if (test_bit(TALLY_EXPORT_FORGOTTEN, &open->attach->flags))
+			queue_work(s->node->wq, &export->reap);
+	}
+	tally_open_put(open);
+}
+
+/* An answer to what was not asked breaks the protocol; a second one does not. */
+static int arena_forgotten(struct tally_session *s, u32 arena)
+{
+	struct tally_attach *attach = tally_attach_find(s, arena);
+	int err = 0;
+
+	if (!attach)
+		return 0;
+	if (test_bit(TALLY_EXPORT_FORGET, &attach->flags))
+		set_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags);
+	else
+		err = -EPROTO;
+	tally_attach_put(attach);
+	return err;
+}
+
+static int object_forgotten(struct tally_session *s, u32 arena, u32 id,
+			    u32 generation)
+{
+	struct tally_open *open = open_load(s, arena, id, generation);
+	struct tally_export *export = s->home;
+	int err = 0;
+
+	if (!open)
+		return 0;
+	if (!test_bit(TALLY_EXPORT_FORGET, &open->flags))
+		err = -EPROTO;
+	else if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags))
+		llist_add(&open->reap, &export->gone);
+	tally_open_put(open);
+	return err;
+}
+
+/**
+ * tally_exports_forgotten - a peer will not aim at an object any more
  * @s: its session
  * @body: struct tally_wire_object
  * @len: its length
  *
- * Context: process.
+ * Context: Rx.
  * Return: 0, or -EPROTO when it broke the protocol.
  */
-int tally_arenas_forgotten(struct tally_session *s, const void *body, u32 len)
+int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len)
 {
 	const struct tally_wire_object *which = body;
-	struct tally_upper *up = s->upper;
-	struct tally_attach *attach;
-	int err = 0;
+	struct tally_export *export = s->home;
+	u32 arena, id, generation;
+	int err;
 
-	if (!tally_attach_names_object(which, len))
+	if (len != sizeof(*which) || which->reserved)
 		return -EPROTO;
-	mutex_lock(&up->lock);
-	attach = tally_attach_of(up, be32_to_cpu(which->arena));
-	if (attach) {
-		mutex_lock(&attach->arena->lock);
-		err = forgotten_locked(up, attach, be32_to_cpu(which->object),
-				       be32_to_cpu(which->generation));
-		mutex_unlock(&attach->arena->lock);
-	}
-	mutex_unlock(&up->lock);
-	if (attach && !err)
-		queue_work(s->node->wq, &up->reap);
+	arena = be32_to_cpu(which->arena);
+	id = be32_to_cpu(which->object);
+	generation = be32_to_cpu(which->generation);
+	trace_tally_forgotten(s->id, arena, id, generation);
+	if (id)
+		err = object_forgotten(s, arena, id, generation);
+	else
+		err = generation ? -EPROTO : arena_forgotten(s, arena);
+	if (!err)
+		queue_work(s->node->wq, &export->reap);
 	return err;
 }

@@ -1,107 +1,129 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What sessions were given at this home: an attachment is an arena with a key
- * to its word table, an open is the address of one object.
+ * to its word table, an open is the address of one object. A message finds its
+ * open under RCU: session, id of the arena, id and generation of the object.
  */
-#ifndef TALLY_ATTACH_H
-#define TALLY_ATTACH_H
+#ifndef TALLY_HOME_EXPORT_H
+#define TALLY_HOME_EXPORT_H
 
-#include "home/arena.h"
+#include <linux/llist.h>
+#include "base/wire.h"
+#include "home/object.h"
+#include "home/quota.h"
+#include "session/session.h"
 
-#define TALLY_OPENS_MAX		4096	/* objects one session may have open */
+/* Bits of tally_attach.flags and tally_open.flags. */
+#define TALLY_EXPORT_FORGET	0	/* FORGET was or is to be said */
+#define TALLY_EXPORT_FORGOTTEN	1	/* of an arena: and answered */
+#define TALLY_EXPORT_ENDING	2	/* of an open: one context frees it */
 
 /**
  * struct tally_attach - an arena as one session was given it
  * @list: in arena->attached, under arena->lock
- * @mine: in the session's attachments, under their lock
- * @session: whose; it outlives the attachment
+ * @ref: the session, opens
+ * @rcu: frees it
+ * @session: whose, referenced
  * @arena: referenced
  * @mr: the word table in the session's PD, or NULL (by message)
- * @access: TALLY_ACCESS_* when it was given
- * @opens: struct tally_open, under arena->lock
- * @forget: FORGET of the arena is owed an answer, under arena->lock
- * @forgotten: it was answered, under arena->lock
+ * @access: TALLY_ACCESS_* of today, written under arena->lock
+ * @opens: id of the object -> struct tally_open; changed under arena->lock; RCU
+ * @flags: TALLY_EXPORT_*
  */
 struct tally_attach {
 	struct list_head list;
-	struct list_head mine;
+	struct kref ref;
+	struct rcu_head rcu;
 	struct tally_session *session;
 	struct tally_arena *arena;
 	struct tally_mr *mr;
 	u8 access;
-	struct list_head opens;
-	bool forget;
-	bool forgotten;
+	struct xarray opens;
+	unsigned long flags;
 };
 
 /**
- * struct tally_open - one object as one session was given it
+ * struct tally_open - one object as one session was given it; a type may have a
+ *	struct that begins with this one
  * @list: in object->opens, under arena->lock
- * @mine: in attach->opens, under arena->lock
- * @attach: the arena's attachment
+ * @ref: the attachment, requests, whatever the type keeps
+ * @rcu: frees it
+ * @attach: the arena's attachment, referenced
  * @object: referenced: its entry is not used again while this exists
- * @forget: FORGET is owed an answer, under arena->lock
- * @closing: a CLOSE is under way and will free it, under arena->lock
+ * @flags: TALLY_EXPORT_*
+ * @reap: in export->gone
  */
 struct tally_open {
 	struct list_head list;
-	struct list_head mine;
+	struct kref ref;
+	struct rcu_head rcu;
 	struct tally_attach *attach;
 	struct tally_object *object;
-	bool forget;
-	bool closing;
+	unsigned long flags;
+	struct llist_node reap;
 };
 
 /**
- * struct tally_upper - what a session was given here; session->upper
+ * struct tally_export - what a session was given here; session->home
  * @session: whose; it outlives this
+ * @rcu: frees it
  * @reg_lock: one registration at a time
- * @lock: protects @attaches, @gone
- * @attaches: struct tally_attach
- * @gone: struct tally_open that were answered FORGOTTEN, for @reap
+ * @lock: serialises changes of @attaches
+ * @attaches: id of the arena -> struct tally_attach; RCU
+ * @gone: opens that were answered FORGOTTEN, for @reap
  * @reap: frees those, and attachments of arenas that are gone
- * @opens: how many opens, against TALLY_OPENS_MAX
+ * @quota: what it has taken
  * @busy: requests that go on in another context; session->wait is woken when
  *	it becomes 0
+ * @private: what each type keeps of the session, by its id
  */
-struct tally_upper {
+struct tally_export {
 	struct tally_session *session;
+	struct rcu_head rcu;
 	struct mutex reg_lock;	/* see above */
 	struct mutex lock;	/* see above */
-	struct list_head attaches;
-	struct list_head gone;
+	struct xarray attaches;
+	struct llist_head gone;
 	struct work_struct reap;
-	atomic_t opens;
+	struct tally_quota quota;
 	atomic_t busy;
+	void *private[TALLY_TYPES_MAX];
 };
 
-/* The peer sent what no peer may send. The request still gets its answer. */
-static inline int tally_attach_malformed(struct tally_session *s, const char *what)
-{
-	tally_session_violation(s, what);
-	return -EPROTO;
-}
+int tally_exports_created(struct tally_session *s);
+void tally_exports_live(struct tally_session *s);
+void tally_exports_over(struct tally_session *s);
+int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len);
+void **tally_export_private(struct tally_session *s,
+			    const struct tally_type_ops *type);
+void tally_export_each(struct tally_session *s,
+		       const struct tally_type_ops *type,
+		       void (*fn)(struct tally_open *open));
+void tally_export_defer(struct tally_sreq *req, work_func_t fn);
+void tally_export_done(struct tally_session *s);
 
-static inline bool
-tally_attach_names_object(const struct tally_wire_object *body, u32 len)
-{
-	return len == sizeof(*body) && !body->reserved;
-}
+int tally_export_attach(struct tally_session *s, const char *name,
+			struct tally_rep_attach *rep);
+struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena);
+void tally_attach_put(struct tally_attach *attach);
+int tally_arena_attached(struct tally_arena *arena, u32 i,
+			 char name[TALLY_NAME_SIZE]);
 
-/* With up->lock. */
-struct tally_attach *tally_attach_of(struct tally_upper *up, u32 arena);
-void tally_attach_defer(struct tally_sreq *req, work_func_t fn);
-void tally_attach_request(struct tally_session *s, struct tally_sreq *req);
+int tally_export_open(struct tally_attach *attach, const char *name,
+		      struct tally_rep_open *rep);
+void tally_export_close(struct tally_session *s,
+			const struct tally_wire_object *which);
+struct tally_open *tally_open_find(struct tally_session *s,
+				   const struct tally_wire_object *which);
+struct tally_open *tally_open_get(struct tally_open *open);
+void tally_open_put(struct tally_open *open);
+u8 tally_open_access(const struct tally_open *open);
+struct tally_open *tally_object_open(struct tally_object *object,
+				     struct tally_session *s);
 
-/* All with arena->lock held. */
-void tally_attach_forget_object(struct tally_object *object);
-void tally_attach_forget_arena(struct tally_arena *arena);
-void tally_attach_recheck(struct tally_arena *arena);
-bool tally_attach_direct(struct tally_arena *arena);
-struct tally_open *tally_attach_open(struct tally_attach *attach, u32 object,
-				     u32 generation);
-/* Rights, home/rights.c. */
-void tally_rights_free(struct tally_arena *arena);
-u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer);
+/* With arena->lock held, but the second. */
+void tally_export_forget_object(struct tally_object *object);
+void tally_export_forget_arena(struct tally_arena *arena);
+void tally_export_set_access(struct tally_arena *arena);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The exported kernel API: locks, for who waits. */
+/* The exported kernel API: locks, calls that wait. */
 #include <linux/export.h>
 #include <linux/slab.h>
-#include "lock/api.h"
+#include "lock/api_async.h"
 
 static void api_dep_acquire(struct tally_lock *lock, u8 mode, bool try)
 {
@@ -123,7 +123,7 @@ EXPORT_SYMBOL_GPL(tally_lock_acquire_sync);
  * @token: out: as for tally_lock_acquire_sync()
  *
  * Context: process; sleeps for the network, killable.
- * Return: 0; -EWOULDBLOCK: somebody else holds it; else the errors of
+ * Return: 0; -EWOULDBLOCK: another user holds it; else the errors of
  * tally_lock_acquire_sync().
  */
 int tally_lock_try(struct tally_lock *lock, u64 *token)
@@ -158,7 +158,7 @@ EXPORT_SYMBOL_GPL(tally_lock_acquire_shared);
  * @token: out: as for tally_lock_acquire_shared()
  *
  * Context: process; sleeps for the network, killable.
- * Return: 0; -EWOULDBLOCK: somebody has it exclusively or waits for that; else
+ * Return: 0; -EWOULDBLOCK: one has it exclusively or waits for that; else
  * the errors of tally_lock_acquire_sync().
  */
 int tally_lock_try_shared(struct tally_lock *lock, u64 *token)
@@ -263,7 +263,7 @@ EXPORT_SYMBOL_GPL(tally_lock_is_valid);
  * @name: of the class, a constant
  * @key: of the class, static
  *
- * Who calls this promises that what a call that waits acquired is released by the
+ * The caller promises that what a call that waits acquired is released by the
  * same task. The "_async" calls must not be used then.
  *
  * Context: process.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exported kernel API: locks, for who does not wait.
+ * The exported kernel API: locks, calls that do not wait.
  *
- * Who acquires claims the lock until the answer is there, so that there is one
+ * A call that acquires claims the lock until the answer is there, so that there is one
  * request at a time. Answers and other news come with a spinlock held; a work
  * item takes them to the user's callbacks.
  */
 #include <linux/bitops.h>
 #include <linux/export.h>
-#include "lock/api.h"
-#include "compat.h"
+#include "lock/api_async.h"
+#include "client/handle.h"
+#include "compat/compat.h"
 
 /* A lock whose session ended is found again in that time, or not. */
 #define API_REOPEN_TIME		(10 * HZ)
@@ -135,7 +136,7 @@ static void api_call_back(struct work_struct *work)
 		lock->ops->lost(lock, lock->data);
 }
 
-/* Who claimed it has no request: why it cannot make one, or 0. */
+/* The one that claimed it has no request: why it cannot make one, or 0. */
 int tally_api_idle(struct tally_lock *lock)
 {
 	if (READ_ONCE(lock->req.state) == TALLY_LOCK_REQ_IDLE)

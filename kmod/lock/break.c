@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An administrator takes a lock away from whoever has it. */
+/*
+ * An administrator takes a lock away from all nodes that have it. They are asked
+ * at once; those that have not answered after a quarter of the lease, so often
+ * each node says that it is there, are fenced: the word is the home's to change
+ * then.
+ */
+#include <linux/slab.h>
+#include "lock/break.h"
 #include "lock/home.h"
 #include "session/node.h"
-#include "session/peer.h"
 #include "session/session.h"
 
 /* The state word as it is now. */
@@ -10,126 +16,146 @@ static u64 break_word(struct tally_lock_home *h)
 {
 	if (h->lh.cpu)
 		return 0;
-	return READ_ONCE(*tally_arena_word(h->object->arena, h->object->word));
+	return READ_ONCE(*tally_arena_word(h->object.arena, h->object.word));
 }
 
-/* Under h->lock: does the session in @slot still have what it was to give up? */
-static bool break_unanswered(struct tally_lock_home *h, u16 slot, u64 state)
+static unsigned long break_limit(struct tally_lock_home *h)
 {
-	struct home_node *hn = xa_load(&h->nodes, slot);
-
-	return tally_lh_unanswered(&h->lh, slot, hn ? &hn->n : NULL, state);
+	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) +
+	       1;
 }
 
-/* False: it was over before, and what it had is on its way back. */
-static bool break_end(struct tally_lock_home *h, struct tally_session *s)
+/* Under h->lock. One that is over was before, and what it had is on its way back. */
+static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 {
-	if (READ_ONCE(s->state) == TALLY_SESSION_OVER)
-		return false;
-	tally_node_event(s->node, "lock_fenced", s->peer->name,
-			 h->object->config.name);
-	tally_session_end(s, -ETIMEDOUT);
-	return true;
+	struct tally_node *node = h->object.arena->node;
+	struct tally_session *s = tally_session_at(node, slot);
+
+	if (!s)
+		return;
+	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
+		tally_node_event(node, "lock_fenced", s->name,
+				 h->object.config.name);
+		tally_session_fence(s, -ETIMEDOUT);
+		h->breaking->fenced++;
+	}
+	tally_session_put(s);
+}
+
+/* Under h->lock: end the sessions that still have what they were to give up. */
+static void break_fence(struct tally_lock_home *h)
+{
+	u64 state = break_word(h);
+	struct tally_lock_open *lo;
+	u16 slot;
+
+	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_LW_BIT_SLOT_MAX; slot++)
+		if (tally_lh_unanswered(&h->lh, slot, NULL, state))
+			break_fence_slot(h, slot);
+	hlist_for_each_entry(lo, &h->opens, list)
+		if (tally_lh_unanswered(&h->lh, 0, &lo->n, state))
+			break_fence_slot(h, lo->n.slot);
 }
 
 /*
- * Whoever has not answered is fenced: the word is the home's to change then.
- * Where that is nobody, the home itself could not ask.
+ * Under h->lock: true at the end. After one was fenced nothing is left to wait
+ * for; where none was, the home could not ask yet, and is given more time.
  */
-static int break_fence(struct tally_lock_home *h, u32 *fenced)
+static bool break_over(struct tally_lock_home *h)
 {
-	struct tally_node *node = h->object->arena->node;
-	u64 state = break_word(h);
-	struct tally_session *s;
-	u32 slot, over = 0;
+	struct tally_lock_break *b = h->breaking;
 
-	lockdep_assert_held(&h->lock);
-	for (slot = TALLY_SLOT_HOME + 1; slot <= TALLY_SLOT_MAX; slot++) {
-		if (!break_unanswered(h, slot, state))
-			continue;
-		s = tally_node_slot_session(node, slot);
-		if (!s)
-			continue;
-		if (break_end(h, s))
-			(*fenced)++;
-		else
-			over++;
-		tally_session_put(s);
+	if (!h->dead && tally_lh_breaking(&h->lh)) {
+		if (time_before(jiffies, b->deadline))
+			return false;
+		break_fence(h);
+		b->deadline = jiffies + break_limit(h);
+		if (!b->fenced)
+			return false;
 	}
-	return *fenced || over || !tally_lh_breaking(&h->lh) ? 0 : -ETIMEDOUT;
+	return true;
 }
 
-static int break_begin(struct tally_lock_home *h)
+static void break_event(struct tally_object *object, bool dead, u32 fenced)
 {
-	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
+	char subject[2 * TALLY_NAME_SIZE], detail[16];
 
-	lockdep_assert_held(&h->lock);
-	if (h->dead)
-		return -EIDRM;
-	if (!tally_lh_taken(&h->lh, break_word(h)))
-		return -ESRCH;
-	reinit_completion(&h->broken_up);
-	h->breaking = true;
-	tally_home_step(h, &ev);
-	return 0;
+	snprintf(subject, sizeof(subject), "%s/%s",
+		 object->arena->config.name, object->config.name);
+	snprintf(detail, sizeof(detail), dead ? "deleted" : "%u", fenced);
+	tally_node_event(object->arena->node, "lock_broken", subject, detail);
 }
 
-/* A quarter of the lease: so often each node says that it is there. */
-static unsigned long break_limit(struct tally_lock_home *h)
+static void break_work(struct work_struct *work)
 {
-	u32 lease = h->object->arena->node->config.lease_ms;
-
-	return msecs_to_jiffies(lease / 4) + 1;
-}
-
-/* Whoever gives up leaves it to the next call to fence who has not answered. */
-static int break_wait(struct tally_lock_home *h, u32 *fenced)
-{
-	long left = wait_for_completion_killable_timeout(&h->broken_up,
-							 break_limit(h));
-	int err = 0;
+	struct tally_lock_break *b = container_of(work, struct tally_lock_break,
+						  work.work);
+	struct tally_lock_home *h = b->home;
+	struct tally_object *object = &h->object;
+	bool over, dead;
 
 	mutex_lock(&h->lock);
-	h->breaking = false;
-	if (h->dead)
-		err = -EIDRM;
-	else if (left < 0)
-		err = -EINTR;
-	else if (!left)
-		err = break_fence(h, fenced);
+	over = break_over(h);
+	dead = h->dead;
+	if (over) {
+		h->breaking = NULL;
+		h->fenced = b->fenced;
+		/* Home/home.c may have kicked it again meanwhile, under this lock. */
+		cancel_delayed_work(&b->work);
+	} else {
+		mod_delayed_work(object->arena->node->wq, &b->work,
+				 b->deadline - jiffies);
+	}
 	mutex_unlock(&h->lock);
-	return err;
+	if (!over)
+		return;
+	break_event(object, dead, b->fenced);
+	kfree(b);
+	tally_object_put(object);
 }
 
 /**
- * tally_lock_home_break - take a lock away from whoever has it
+ * tally_lock_break_start - begin to take a lock away from all that have it
  * @object: the lock
- * @fenced: gets the number of nodes that did not answer, whose sessions are
- *	ended: they lose all they have of this node
  *
- * Holders are told that they have lost it; who waits is next, and has a larger
- * token. Where a node was fenced, a lock of class external is given on when that
- * node's lease is over.
+ * Holders are told that they have lost it; the next waiter has a larger token.
+ * Where a node was fenced, a lock of class external is given on when that node's
+ * lease is over.
  *
- * Context: process; sleeps, killable, for up to a quarter of the lease, and
- * longer while another call is at the same lock.
- * Return: 0; -ESRCH: nobody has it; -EIDRM: it was deleted; -ETIMEDOUT: the home
- * has not come to ask, and will; -EINTR: holders may have been told, none was
- * fenced.
+ * Context: process; does not wait.
+ * Return: 0: begun, the event "lock_broken" tells the end; -ESRCH: no node has
+ * it; -EALREADY: it is being broken; -EIDRM: it was deleted; -ENOMEM.
  */
-int tally_lock_home_break(struct tally_object *object, u32 *fenced)
+int tally_lock_break_start(struct tally_object *object)
 {
-	struct tally_lock_home *h = object->lock;
-	int err;
+	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
+	struct tally_lock_home *h = tally_lock_home(object);
+	struct tally_lock_break *b;
+	int err = 0;
 
-	*fenced = 0;
-	if (mutex_lock_killable(&h->break_lock))
-		return -EINTR;
+	b = kzalloc(sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return -ENOMEM;
+	INIT_DELAYED_WORK(&b->work, break_work);
+	b->home = h;
 	mutex_lock(&h->lock);
-	err = break_begin(h);
+	if (h->dead) {
+		err = -EIDRM;
+	} else if (h->breaking) {
+		err = -EALREADY;
+	} else if (!tally_lh_taken(&h->lh, break_word(h))) {
+		err = -ESRCH;
+	} else {
+		tally_object_get(object);
+		h->fenced = 0;
+		b->deadline = jiffies + break_limit(h);
+		h->breaking = b;
+		queue_delayed_work(object->arena->node->wq, &b->work,
+				   break_limit(h));
+		tally_lock_home_step(h, &ev);
+	}
 	mutex_unlock(&h->lock);
-	if (!err)
-		err = break_wait(h, fenced);
-	mutex_unlock(&h->break_lock);
+	if (err)
+		kfree(b);
 	return err;
 }

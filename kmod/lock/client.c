@@ -4,14 +4,26 @@
  *
  * Everything that happens to a lock is noted in its client under a spinlock;
  * then tally_lock_run_unlock() turns it into events, one after the other, and
- * carries their actions out. Whoever comes while somebody runs leaves the work to him, so
- * events never nest and their order is kept.
+ * carries their actions out. While it runs, others only note: events never nest
+ * and their order is kept. The one that runs sends, too, when it is through, so
+ * that a message leaves without a change of tasks; it may be in any context, so
+ * what has to sleep is left to a work item of the lock.
  */
-#include "lock/client.h"
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "base/trace.h"
+#include "client/handle.h"
+#include "lock/client.h"
+#include "lock/home.h"
+#include "lock/wire.h"
+#include "session/node.h"
+#include "session/peer.h"
+#include "transport/msg.h"
 
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)
+
+static struct kmem_cache *lock_clients;
 
 /* The grant counts only while the lease does; our own locks have none. */
 bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now)
@@ -25,7 +37,7 @@ static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
 		req->news(req, what);
 }
 
-/* With c->lock, and last: who waits may go with @req, the conn is taken after. */
+/* With c->lock, and last: @req may go with the one that waits for it. */
 static void lock_wake(struct tally_lock_req *req)
 {
 	struct tally_conn *conn = req->conn;
@@ -35,6 +47,7 @@ static void lock_wake(struct tally_lock_req *req)
 		tally_cq_kick(&conn->cq);
 }
 
+/* With c->lock: the request ends without the lock. */
 void tally_lock_req_end(struct tally_lock_req *req, int status)
 {
 	req->state = TALLY_LOCK_REQ_IDLE;
@@ -107,22 +120,6 @@ static void lock_failed(struct tally_lock_client *c, int err)
 	tally_lock_req_end(req, err);
 }
 
-static void lock_cancelled(struct tally_lock_client *c)
-{
-	struct tally_lock_req *req = lock_answered(c);
-
-	tally_lock_req_end(req, req->status);
-}
-
-static void lock_recalled(struct tally_lock_client *c)
-{
-	struct tally_lock_req *req;
-
-	c->recalled_at = ktime_get_boottime_ns();
-	list_for_each_entry(req, &c->holders, list)
-		lock_tell_recall(req);
-}
-
 /* @status: 0: the upgrader has @token, else why it has not. */
 static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 				  u64 token)
@@ -130,7 +127,7 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 	struct tally_lock_req *req = c->upgrader;
 
 	c->upgrader = NULL;
-	/* Whoever asked has released it. */
+	/* It has released the lock. */
 	if (!req)
 		return;
 	req->status = status;
@@ -161,7 +158,7 @@ static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
 	}
 }
 
-/* Whoever left, or changed its mode, left what was lost. */
+/* Users that left, or changed their mode, left what was lost. */
 static void lock_lost(struct tally_lock_client *c)
 {
 	struct tally_lock_req *req, *next;
@@ -198,6 +195,8 @@ static void lock_post(struct tally_lock_client *c,
 static void lock_answer(struct tally_lock_client *c,
 			const struct tally_lc_action *a)
 {
+	struct tally_lock_req *req;
+
 	switch (a->kind) {
 	case TALLY_LCA_GRANTED:
 		lock_granted(c, a->token);
@@ -206,7 +205,8 @@ static void lock_answer(struct tally_lock_client *c,
 		lock_failed(c, a->err);
 		break;
 	case TALLY_LCA_CANCELLED:
-		lock_cancelled(c);
+		req = lock_answered(c);
+		tally_lock_req_end(req, req->status);
 		break;
 	case TALLY_LCA_UPGRADED:
 		lock_upgrade_answered(c, 0, a->token);
@@ -215,12 +215,91 @@ static void lock_answer(struct tally_lock_client *c,
 		lock_upgrade_answered(c, a->err, 0);
 		break;
 	case TALLY_LCA_RECALL:
-		lock_recalled(c);
+		c->recalled_at = ktime_get_boottime_ns();
+		list_for_each_entry(req, &c->holders, list)
+			lock_tell_recall(req);
 		break;
 	case TALLY_LCA_LOST:
 		lock_lost(c);
 		break;
 	}
+}
+
+/* A work of the client keeps the handle until it has run. */
+static void lock_queue(struct tally_lock_client *c)
+{
+	tally_handle_get(c->handle);
+	if (!queue_work(c->handle->view->node->wq, &c->work))
+		tally_handle_put(c->handle);
+}
+
+/* With c->lock: the home broke the protocol. */
+static void lock_accuse(struct tally_lock_client *c)
+{
+	c->accuse = true;
+	lock_queue(c);
+}
+
+/*
+ * With c->lock. A home asks only one question after the other that BUSY answers,
+ * and any message has it look at the word, which is all that LOOK says.
+ */
+static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
+{
+	u8 waiting = c->out_tail - c->out_head;
+	bool hint = msg->type == TALLY_LM_BUSY || msg->type == TALLY_LM_LOOK;
+
+	if (hint && waiting >= TALLY_LOCK_OUTBOX / 2)
+		return;
+	if (waiting == TALLY_LOCK_OUTBOX) {
+		/* So far ahead gets only one that is answered before it asks. */
+		lock_accuse(c);
+		return;
+	}
+	c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = (struct tally_lock_out){
+		.type = msg->type,
+		.mode = msg->mode,
+		.flags = msg->flags,
+		.gen = msg->gen ?: msg->next_gen,
+		.other = msg->last ?: msg->next_session,
+	};
+	if (!c->sending) {
+		c->sending = true;
+		c->send_due = true;
+	}
+}
+
+static void lock_out_get(struct tally_lock_client *c, struct tally_lmsg *msg)
+{
+	const struct tally_lock_out *out =
+		&c->outbox[c->out_head % TALLY_LOCK_OUTBOX];
+	bool handover = out->type == TALLY_LM_HANDOVER;
+
+	*msg = (struct tally_lmsg){
+		.type = out->type,
+		.mode = out->mode,
+		.flags = out->flags,
+	};
+	*(handover || out->type == TALLY_LM_LOST ? &msg->next_gen : &msg->gen) =
+		out->gen;
+	*(handover ? &msg->next_session : &msg->last) = out->other;
+}
+
+/*
+ * With c->lock: nothing that waits goes to the home: RESYNC says it as state. The
+ * first one stays where it is: it may be on its way.
+ */
+static void lock_out_drop(struct tally_lock_client *c)
+{
+	u8 tail = c->out_tail, i;
+
+	if (c->out_head == tail)
+		return;
+	c->out_tail = c->out_head + 1;
+	for (i = c->out_tail; i != tail; i++)
+		if (c->outbox[i % TALLY_LOCK_OUTBOX].type == TALLY_LM_HANDOVER)
+			c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] =
+				c->outbox[i % TALLY_LOCK_OUTBOX];
 }
 
 /* Under c->lock. True: an operation is to be posted. */
@@ -239,13 +318,13 @@ static bool lock_act(struct tally_lock_client *c,
 			break;
 		case TALLY_LCA_SEND:
 		case TALLY_LCA_HANDOVER:
-			tally_lock_out(c, &a->msg);
+			lock_out(c, &a->msg);
 			break;
 		case TALLY_LCA_RELEASED:
 			break;
 		case TALLY_LCA_VIOLATION:
 		case TALLY_LCA_WORD_BAD:
-			tally_lock_accuse(c);
+			lock_accuse(c);
 			break;
 		default:
 			lock_answer(c, a);
@@ -267,40 +346,24 @@ static void lock_event_op(struct tally_lock_client *c,
 	ev->state = c->op.old;
 	ev->token = pair ? c->op.old2 : c->op.old;
 	if (ev->broken && tally_lock_ours(c))
-		tally_lock_start_over(c);
+		tally_lock_home_loop_broken(c->handle->object);
 }
 
 static void lock_event_set(struct tally_lock_client *c,
 			   struct tally_lc_event *ev)
 {
 	ev->kind = TALLY_LCE_SET;
-	ev->cache = c->handle->set.cache;
-	ev->budget = c->handle->set.grants;
+	ev->cache = c->set.cache;
+	ev->budget = c->set.grants;
 }
 
-/* Settings are no matter of the table's messages: a SET becomes an event. */
 static void lock_event_msg(struct tally_lock_client *c,
 			   struct tally_lc_event *ev)
 {
-	struct lock_in *in = list_first_entry(&c->inbox, struct lock_in, list);
-
 	ev->kind = TALLY_LCE_MSG;
-	ev->msg = in->msg;
-	if (in->msg.type == TALLY_LM_SET) {
-		c->handle->set = (struct tally_lock_set){
-			.cache = in->msg.flags & TALLY_LMF_CACHE,
-			.grants = in->msg.gen,
-			.ms = in->msg.last,
-		};
-		lock_event_set(c, ev);
-	}
-	ev->linked = in->next.conn;
-	if (ev->linked) {
-		swap(c->next, in->next);
-		c->next_session = in->msg.next_session;
-	}
-	list_del(&in->list);
-	tally_lock_in_free(in);
+	ev->msg = c->in;
+	ev->linked = c->in_linked;
+	c->in_full = false;
 }
 
 static void lock_event_pending(struct tally_lock_client *c,
@@ -308,7 +371,7 @@ static void lock_event_pending(struct tally_lock_client *c,
 {
 	if (c->pending & TALLY_LOCK_DOWN) {
 		c->pending &= ~TALLY_LOCK_DOWN;
-		tally_lock_out_drop(c);
+		lock_out_drop(c);
 		ev->kind = TALLY_LCE_LINK_DOWN;
 	} else if (c->pending & TALLY_LOCK_UP) {
 		c->pending &= ~TALLY_LOCK_UP;
@@ -333,7 +396,7 @@ static bool lock_late(struct tally_lock_client *c)
 	u64 ms = div_u64(ktime_get_boottime_ns() - c->recalled_at,
 			 NSEC_PER_MSEC);
 
-	return ms >= c->handle->set.ms;
+	return ms >= c->set.ms;
 }
 
 static void lock_event_unlock(struct tally_lock_client *c,
@@ -398,7 +461,7 @@ static bool lock_next_event(struct tally_lock_client *c,
 	memset(ev, 0, sizeof(*ev));
 	if (c->op_done)
 		lock_event_op(c, ev);
-	else if (!list_empty(&c->inbox))
+	else if (c->in_full)
 		lock_event_msg(c, ev);
 	else if (c->pending)
 		lock_event_pending(c, ev);
@@ -441,8 +504,166 @@ static bool lock_unpin(struct tally_lock_client *c)
 	return unpin;
 }
 
+/*
+ * With c->lock: the way of the message that is sent now. Until the link to the
+ * successor is known to have lasted a HANDOVER is in doubt: a break of it at any
+ * later time is told to the home as LOST, which costs a GRANT that the successor
+ * drops.
+ */
+static struct tally_conn *lock_find_way(struct tally_lock_client *c,
+					const struct tally_lmsg *msg,
+					struct tally_msg_head *head)
+{
+	if (msg->type != TALLY_LM_HANDOVER)
+		return c->session ? tally_session_ctrl(c->session,
+						       TALLY_MSG_LOCK, head) :
+				    NULL;
+	c->handed = msg->next_gen;
+	c->handed_to = c->next.session;
+	*head = (struct tally_msg_head){
+		.type = TALLY_MSG_LOCK,
+		.slot = c->next.slot,
+		.session = c->next.session,
+	};
+	return c->next.conn && c->next.home_session == msg->next_session ?
+	       tally_conn_get(c->next.conn) : NULL;
+}
+
+/* With c->lock: something is taken or sent that may be waited for. */
+static void lock_wake_idle(struct tally_lock_client *c)
+{
+	/* A waiter comes into the queue first, and looks with c->lock then. */
+	wake_up_var(c);
+}
+
+/* @sent: the first one is out. False: there is none, and we send no more. */
+static bool lock_out_next(struct tally_lock_client *c, bool sent,
+			  struct tally_lmsg *msg, struct tally_msg_head *head,
+			  struct tally_conn **conn)
+{
+	unsigned long flags;
+	bool any;
+
+	spin_lock_irqsave(&c->lock, flags);
+	c->out_head += sent;
+	any = c->out_head != c->out_tail;
+	if (any) {
+		lock_out_get(c, msg);
+		*conn = lock_find_way(c, msg, head);
+	} else {
+		c->sending = false;
+		c->sends++;
+		lock_wake_idle(c);
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+	return any;
+}
+
+static int lock_send_msg(struct tally_handle *handle,
+			 const struct tally_lmsg *msg, struct tally_conn *conn,
+			 const struct tally_msg_head *head, gfp_t gfp)
+{
+	struct tally_msg_lock body;
+	int err;
+
+	if (!conn)
+		return -ENOTCONN;
+	tally_lock_encode(&body, handle->view->remote_id, handle->id,
+			  handle->generation, msg, NULL);
+	err = tally_msg_send(conn, head, &body, sizeof(body), NULL, 0, gfp);
+	if (!err) {
+		trace_tally_lock_message(true, handle->view->remote_id,
+					 handle->id, msg->type,
+					 msg->gen ?: msg->next_gen);
+		tally_stat_inc(&handle->view->node->stats,
+			       TALLY_STAT_LOCK_MSG);
+	} else if (err == -ENOMEM && gfpflags_allow_blocking(gfp)) {
+		/* A message may be lost only together with its link. */
+		tally_conn_fail(conn, err);
+		err = -ENOTCONN;
+	}
+	tally_conn_put(conn);
+	return err;
+}
+
+static void lock_handed(struct tally_lock_client *c, int err)
+{
+	unsigned long flags;
+
+	if (!err) {
+		tally_stat_inc(&c->handle->view->node->stats,
+			       TALLY_STAT_LOCK_HANDED);
+		return;
+	}
+	spin_lock_irqsave(&c->lock, flags);
+	c->pending |= TALLY_LOCK_HANDED_BAD;
+	tally_lock_run_unlock(c, flags);
+}
+
+/* Return: false when memory is to be waited for, and was not. */
+static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
+{
+	struct tally_msg_head head;
+	struct tally_conn *conn;
+	struct tally_lmsg msg;
+	bool sent = false;
+	int err;
+
+	while (lock_out_next(c, sent, &msg, &head, &conn)) {
+		if (tally_lock_ours(c)) {
+			tally_lock_home_local(c->handle->object, &msg);
+		} else {
+			err = lock_send_msg(c->handle, &msg, conn, &head, gfp);
+			if (err == -ENOMEM)
+				return false;
+			if (msg.type == TALLY_LM_HANDOVER)
+				lock_handed(c, err);
+		}
+		sent = true;
+	}
+	return true;
+}
+
+static void lock_work(struct work_struct *work)
+{
+	struct tally_lock_client *c = container_of(work,
+						   struct tally_lock_client,
+						   work);
+	struct tally_session *s = NULL;
+	unsigned long flags;
+	bool send;
+
+	spin_lock_irqsave(&c->lock, flags);
+	if (c->accuse && c->session)
+		s = tally_session_get(c->session);
+	c->accuse = false;
+	send = c->send_later;
+	c->send_later = false;
+	spin_unlock_irqrestore(&c->lock, flags);
+	if (s) {
+		tally_session_violation(s, "lock protocol");
+		tally_session_put(s);
+	}
+	if (send)
+		lock_send_all(c, GFP_NOIO);
+	tally_handle_put(c->handle);
+}
+
+/* The outbox is ours to empty. The home's side of our own locks has a mutex. */
+static void lock_send(struct tally_lock_client *c)
+{
+	unsigned long flags;
+
+	if (!tally_lock_ours(c) && lock_send_all(c, GFP_NOWAIT | __GFP_NOWARN))
+		return;
+	spin_lock_irqsave(&c->lock, flags);
+	c->send_later = true;
+	spin_unlock_irqrestore(&c->lock, flags);
+	lock_queue(c);
+}
+
 /**
- * tally_lock_run_unlock - do what has been noted, unless somebody is at it
+ * tally_lock_run_unlock - do what has been noted, unless that is being done
  * @c: the client, locked; unlocked on return
  * @flags: what locking it gave
  *
@@ -451,17 +672,24 @@ static bool lock_unpin(struct tally_lock_client *c)
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock)
 {
+	struct tally_lc_actions out;
+	struct tally_lc_event ev;
 	struct tally_conn *conn;
 	bool send, unpin;
+	u8 state;
 
 	if (c->running) {
 		spin_unlock_irqrestore(&c->lock, flags);
 		return;
 	}
 	c->running = true;
-	while (lock_next_event(c, &c->ev)) {
-		tally_lc_step(&c->lc, &c->ev, &c->out);
-		if (!lock_act(c, &c->out) || !lock_route(c))
+	while (lock_next_event(c, &ev)) {
+		state = c->lc.st;
+		tally_lc_step(&c->lc, &ev, &out);
+		trace_tally_lock_client(c->handle->view->remote_id,
+					c->handle->id, state, ev.kind,
+					ev.msg.type, c->lc.st, c->lc.tenure);
+		if (!lock_act(c, &out) || !lock_route(c))
 			continue;
 		/* Done() may come at once, and gives the op's reference up. */
 		conn = tally_conn_get(c->op_conn);
@@ -474,20 +702,12 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	send = c->send_due;
 	c->send_due = false;
 	unpin = lock_unpin(c);
-	tally_lock_wake_idle(c);
+	lock_wake_idle(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	if (send)
-		tally_lock_send(c);
+		lock_send(c);
 	if (unpin)
 		tally_handle_put(c->handle);
-}
-
-void tally_lock_run(struct tally_lock_client *c)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	tally_lock_run_unlock(c, flags);
 }
 
 static void lock_op_done(struct tally_op *op)
@@ -510,35 +730,262 @@ static void lock_op_done(struct tally_op *op)
 	tally_handle_put(handle);
 }
 
-/**
- * tally_lock_client_create - make the client side of a lock
- * @handle: its handle
- *
- * Return: 0 or -ENOMEM.
- */
-int tally_lock_client_create(struct tally_handle *handle)
+static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
 {
-	struct tally_lock_client *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	unsigned long flags;
+	bool taken;
 
-	if (!c)
-		return -ENOMEM;
-	if (handle->object && tally_lock_home_attach(handle->object, handle)) {
-		kfree(c);
-		return -ENOMEM;
+	spin_lock_irqsave(&c->lock, flags);
+	taken = !(c->pending & what);
+	spin_unlock_irqrestore(&c->lock, flags);
+	return taken;
+}
+
+/**
+ * tally_lock_signal - tell the table something, and see it taken
+ * @c: the client
+ * @what: TALLY_LOCK_*
+ *
+ * Context: process; waits for the one that runs, which does not sleep.
+ */
+void tally_lock_signal(struct tally_lock_client *c, u8 what)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	c->pending |= what;
+	tally_lock_run_unlock(c, flags);
+	wait_var_event(c, lock_pending_taken(c, what));
+}
+
+static bool lock_has_sent(struct tally_lock_client *c, u32 sends)
+{
+	unsigned long flags;
+	bool has;
+
+	spin_lock_irqsave(&c->lock, flags);
+	has = !c->sending || c->sends != sends;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return has;
+}
+
+/**
+ * tally_lock_send_flush - see what is in the outbox leave it
+ * @c: the client
+ *
+ * A message is sent, or dropped, without waiting for the peer.
+ *
+ * Context: process.
+ */
+void tally_lock_send_flush(struct tally_lock_client *c)
+{
+	u32 sends = READ_ONCE(c->sends);
+
+	wait_var_event(c, lock_has_sent(c, sends));
+}
+
+/**
+ * tally_lock_session - the session the table stands in
+ * @c: the client
+ *
+ * Context: any.
+ * Return: a reference, or NULL.
+ */
+struct tally_session *tally_lock_session(struct tally_lock_client *c)
+{
+	struct tally_session *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	s = c->session ? tally_session_get(c->session) : NULL;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return s;
+}
+
+/**
+ * tally_lock_client_error - the lock cannot be used (any more)
+ * @handle: its handle
+ * @err: what its users get
+ *
+ * Context: process. On return every user has been told.
+ */
+void tally_lock_client_error(struct tally_handle *handle, int err)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	c->error = err;
+	spin_unlock_irqrestore(&c->lock, flags);
+	tally_lock_signal(c, TALLY_LOCK_LOST);
+}
+
+/*
+ * The way to a node that we could hand the lock over to. It ends with the link
+ * there is now: what does not arrive is told to the home.
+ */
+static void lock_way_to(struct tally_node *node, const char *name,
+			struct tally_lock_way *way)
+{
+	struct tally_msg_head head;
+	struct tally_session *s;
+	struct tally_peer *peer;
+
+	peer = tally_peer_find(node, name);
+	if (!peer)
+		return;
+	s = tally_peer_session(peer);
+	tally_peer_put(peer);
+	if (!s)
+		return;
+	way->conn = tally_session_ctrl(s, TALLY_MSG_LOCK, &head);
+	way->session = head.session;
+	way->slot = head.slot;
+	tally_session_put(s);
+}
+
+static bool lock_in_taken(struct tally_lock_client *c)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&c->lock, flags);
+	taken = !c->in_full;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return taken;
+}
+
+/* With c->lock: settings are no matter of the table's messages. */
+static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
+		    struct tally_lock_way *way)
+{
+	if (msg->type == TALLY_LM_SET) {
+		c->set = (struct tally_lock_set){
+			.cache = msg->flags & TALLY_LMF_CACHE,
+			.grants = msg->gen,
+			.ms = msg->last,
+		};
+		c->pending |= TALLY_LOCK_SET;
+		return;
 	}
+	c->in = *msg;
+	c->in_full = true;
+	c->in_linked = way->conn;
+	if (way->conn)
+		swap(c->next, *way);
+}
+
+/**
+ * tally_lock_client_message - the home, or another client, says something
+ * @handle: the lock
+ * @msg: what
+ * @next: SUCC: name of the successor, or NULL
+ *
+ * Needs no memory: there is room for one message, and while the one that runs
+ * has not taken it, which needs no other task, the next one waits.
+ *
+ * Context: process.
+ */
+void tally_lock_client_message(struct tally_handle *handle,
+			       const struct tally_lmsg *msg, const char *next)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+	struct tally_lock_way way = { .home_session = msg->next_session };
+	unsigned long flags;
+
+	trace_tally_lock_message(false, handle->view->remote_id, handle->id,
+				 msg->type, msg->gen ?: msg->next_gen);
+	if (next && next[0] && !handle->object)
+		lock_way_to(handle->view->node, next, &way);
+	spin_lock_irqsave(&c->lock, flags);
+	while (c->in_full) {
+		spin_unlock_irqrestore(&c->lock, flags);
+		wait_var_event(c, lock_in_taken(c));
+		spin_lock_irqsave(&c->lock, flags);
+	}
+	lock_in(c, msg, &way);
+	tally_lock_run_unlock(c, flags);
+	if (way.conn)
+		tally_conn_put(way.conn);
+}
+
+/*
+ * The loopback conn is there again after an operation of our own users broke. To
+ * the table that is a broken link; now the word says what was done.
+ */
+static void lock_local_reset(struct tally_handle *handle)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+
+	tally_lock_signal(c, TALLY_LOCK_DOWN);
+	tally_lock_send_flush(c);
+	tally_lock_home_local_reset(handle->object, false);
+	tally_lock_signal(c, TALLY_LOCK_UP);
+	tally_lock_send_flush(c);
+	tally_lock_home_local_reset(handle->object, true);
+}
+
+static void lock_local_message(struct tally_handle *handle,
+			       const struct tally_lmsg *msg)
+{
+	tally_lock_client_message(handle, msg, NULL);
+}
+
+const struct tally_lock_local tally_lock_local = {
+	.message = lock_local_message,
+	.reset = lock_local_reset,
+};
+
+static struct tally_lock_client *lock_create(struct tally_handle *handle)
+{
+	struct tally_lock_client *c;
+
+	c = kmem_cache_zalloc(lock_clients, GFP_KERNEL);
+	if (!c)
+		return NULL;
 	c->handle = handle;
 	spin_lock_init(&c->lock);
 	INIT_LIST_HEAD(&c->queue);
 	INIT_LIST_HEAD(&c->holders);
-	INIT_LIST_HEAD(&c->inbox);
-	tally_lock_send_init(c);
-	init_waitqueue_head(&c->idle);
+	INIT_WORK(&c->work, lock_work);
 	c->managed_until = jiffies;
 	c->op.done = lock_op_done;
 	c->op.stats = &handle->view->node->stats;
 	c->lc.st = TALLY_LC_DEAD;	/* until it is bound */
 	c->lc.err = -ENOTCONN;
-	handle->lock = c;
+	return c;
+}
+
+/**
+ * tally_lock_client_attach - a handle is a lock, or still is
+ * @handle: the handle
+ * @rep: what its home says of it
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_lock_client_attach(struct tally_handle *handle,
+			     const struct tally_rep_open *rep)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+	unsigned long flags;
+	bool made = c;
+
+	if (!made)
+		c = lock_create(handle);
+	if (!c)
+		return -ENOMEM;
+	spin_lock_irqsave(&c->lock, flags);
+	c->set = (struct tally_lock_set){
+		.cache = rep->lock_cache,
+		.grants = be16_to_cpu(rep->lock_grants),
+		.ms = be16_to_cpu(rep->lock_ms),
+	};
+	spin_unlock_irqrestore(&c->lock, flags);
+	if (made)
+		return 0;
+	handle->part = c;
+	if (handle->object)
+		tally_lock_home_attach(handle->object, handle);
 	return 0;
 }
 
@@ -548,17 +995,28 @@ int tally_lock_client_create(struct tally_handle *handle)
  */
 void tally_lock_client_destroy(struct tally_handle *handle)
 {
-	struct tally_lock_client *c = handle->lock;
-	struct lock_in *in, *next;
+	struct tally_lock_client *c = tally_lock_client(handle);
 
 	if (handle->object)
 		tally_lock_home_detach(handle->object, handle);
-	list_for_each_entry_safe(in, next, &c->inbox, list)
-		tally_lock_in_free(in);
 	if (c->next.conn)
 		tally_conn_put(c->next.conn);
 	if (c->session)
 		tally_session_put(c->session);
-	kfree(c);
-	handle->lock = NULL;
+	kmem_cache_free(lock_clients, c);
+	handle->part = NULL;
+}
+
+/* A cache of its own, so that a lock takes no more than it needs. */
+int tally_lock_clients_init(void)
+{
+	lock_clients = kmem_cache_create("tally_lock_client",
+					 sizeof(struct tally_lock_client), 0,
+					 SLAB_ACCOUNT, NULL);
+	return lock_clients ? 0 : -ENOMEM;
+}
+
+void tally_lock_clients_exit(void)
+{
+	kmem_cache_destroy(lock_clients);
 }

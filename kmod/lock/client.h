@@ -1,20 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The client side of one lock as it runs: between lock/client.c, which turns what
- * happens into events and carries actions out, lock/send.c, which sends, and
- * lock/user.c and lock/recv.c, where it comes from.
+ * The client side of one lock: what happens to it becomes events of the table
+ * in lock/fsm_client.c, whose actions are carried out: operations on the word,
+ * messages, news for the users of this node.
  */
-#ifndef TALLY_LOCKRUN_H
-#define TALLY_LOCKRUN_H
+#ifndef TALLY_LOCK_CLIENT_H
+#define TALLY_LOCK_CLIENT_H
 
-#include <linux/slab.h>
-#include "lock/lock.h"
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include "client/handle.h"
 #include "lock/fsm_client.h"
-#include "transport/msg.h"
+#include "lock/msg.h"
+#include "transport/cq.h"
 #include "transport/op.h"
 
-/* Messages one lock can have waiting to be sent: it asks one thing at a time. */
-#define TALLY_LOCK_OUTBOX	16
+enum tally_lock_req_state {
+	TALLY_LOCK_REQ_IDLE,
+	TALLY_LOCK_REQ_WAITING,
+	TALLY_LOCK_REQ_HELD,
+	TALLY_LOCK_REQ_LOST,
+};
+
+/* What a user is told; see struct tally_lock_req. */
+enum tally_lock_news {
+	TALLY_LOCK_NEWS_GRANTED,	/* HELD, or an upgrade was answered */
+	TALLY_LOCK_NEWS_FAILED,		/* IDLE, why is in status */
+	TALLY_LOCK_NEWS_RECALL,		/* another node waits */
+	TALLY_LOCK_NEWS_LOST,		/* LOST, before another node can get it */
+};
+
+/**
+ * struct tally_lock_req - one local user of a lock; owned by the caller
+ * @list: in the client's queue while it waits, among its holders while HELD
+ * @handle: the lock; the caller keeps a reference
+ * @state: under the client's lock
+ * @mode: TALLY_LMODE_*, wanted or held
+ * @status: why a request ended without a grant, or an upgrade without X,
+ *	negative errno
+ * @token: fencing token while HELD
+ * @granted_at: CLOCK_BOOTTIME ns of the grant
+ * @pid: the caller's, for `show`; 0: kernel code
+ * @comm: name of that task, or of the kernel's user
+ * @try: it does not want to wait
+ * @interruptible: any signal ends its wait, not only a fatal one
+ * @recalled: it has been told that another node waits
+ * @wake: completed when @state leaves WAITING, or an upgrade is answered
+ * @conn: then its queue is kicked, as it is helped while we wait; or NULL
+ * @news: called with every change; a spinlock is held and it may be any
+ *	context: wake a task up, nothing more; or NULL
+ */
+struct tally_lock_req {
+	struct list_head list;
+	struct tally_handle *handle;
+	enum tally_lock_req_state state;
+	u8 mode;
+	int status;
+	u64 token;
+	u64 granted_at;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+	bool try;
+	bool interruptible;
+	bool recalled;
+	struct completion wake;
+	struct tally_conn *conn;
+	void (*news)(struct tally_lock_req *req, enum tally_lock_news what);
+};
 
 /* What is to be told to the table, in this order. */
 #define TALLY_LOCK_DOWN		BIT(0)
@@ -23,120 +78,126 @@
 #define TALLY_LOCK_HANDED_BAD	BIT(3)
 #define TALLY_LOCK_SET		BIT(4)
 
+/* Messages one lock can have waiting to be sent: it asks one thing at a time. */
+#define TALLY_LOCK_OUTBOX	8
+
 /**
- * struct lock_way - how a message goes
- * @conn: control conn, referenced; NULL: there is no link
- * @head: what its header says
+ * struct tally_lock_out - a message that waits to be sent, without empty fields
+ * @type: enum tally_lmsg_type
+ * @mode: TALLY_LMODE_*
+ * @flags: TALLY_LMF_*
+ * @gen: its gen, or next_gen where it has none
+ * @other: its last, or next_session where it has none
  */
-struct lock_way {
-	struct tally_conn *conn;
-	struct tally_msg_head head;
+struct tally_lock_out {
+	u8 type;
+	u8 mode;
+	u8 flags;
+	u64 gen;
+	u64 other;
 };
 
 /**
- * struct lock_in - a message that came
- * @list: in client->inbox
- * @msg: the message
- * @next: SUCC: the way to the successor
+ * struct tally_lock_way - how the lock goes to its next holder
+ * @conn: control conn, referenced; NULL: there is no link
+ * @session: id of our session with that node
+ * @home_session: id of its session with the home
+ * @slot: our slot there
  */
-struct lock_in {
-	struct list_head list;
-	struct tally_lmsg msg;
-	struct lock_way next;
+struct tally_lock_way {
+	struct tally_conn *conn;
+	u64 session;
+	u64 home_session;
+	u16 slot;
 };
 
 /**
  * struct tally_lock_client - a lock as this node uses it
  * @handle: its handle, which owns this struct
- * @lock: protects everything below; any context
  * @session: session @lc stands in, referenced; NULL for our own locks
- * @lc: the state table
+ * @lock: protects all but @handle; any context
  * @error: what its users get instead of -ENOTCONN, 0: that
+ * @set: settings, from the home
+ * @lc: the state table
  * @queue: requests that wait behind @wanted
- * @wanted: request the table has been asked for
  * @holders: requests that have the lock
- * @upgrader: the one among them that asked for exclusive
- * @running: somebody is in tally_lock_run_unlock()
- * @ev: of whoever runs: too large to be cleared on his stack each time
- * @out: likewise
+ * @wanted: request the table has been asked for
+ * @upgrader: the one among @holders that asked for exclusive
+ * @running: tally_lock_run_unlock() is at work
  * @pinned: we hold a reference of the handle: something of us may be left at
  *	the home, or the table must remember what it accepted in this session
- * @unlocks: so many holders left
  * @downgrade: a holder goes on shared
  * @upgrade: @upgrader is still to be told to the table
  * @cancel: @wanted gave up
+ * @op_done: @op has completed
+ * @sending: the outbox is being emptied, or about to be: one at a time, which
+ *	keeps the messages in order
+ * @send_due: by the one that runs, when nothing is left to be done
+ * @send_later: by @work
+ * @accuse: the home broke the protocol, @work is to say so
+ * @in_full: @in is not taken yet: the next message waits for that
+ * @in_linked: SUCC: @next leads to the successor
  * @pending: TALLY_LOCK_*
- * @inbox: struct lock_in
- * @op: the one word operation in flight
- * @op_conn: conn it is on, referenced; NULL when none is in flight
- * @op_done: it has completed
- * @recalled_at: CLOCK_BOOTTIME ns at which another node began to wait
- * @managed_until: jiffies until which the word is not worth a look
- * @outbox: ring of messages to send
+ * @unlocks: so many holders left
+ * @sends: how often the outbox became empty
  * @out_head: next to send, or being sent
  * @out_tail: next free
- * @sending: somebody empties the outbox, or is about to: one at a time, which
- *	keeps the messages in order
- * @send_due: it is whoever runs, when nothing is left to be done
- * @sends: how often somebody was through with it
+ * @in: a message that came
+ * @outbox: ring of messages to send
+ * @op: the one word operation in flight
+ * @op_conn: conn it is on, referenced; NULL when none is in flight
+ * @recalled_at: CLOCK_BOOTTIME ns at which another node began to wait
+ * @managed_until: jiffies until which the word is not worth a look
  * @next: the way to the successor that was announced last
- * @next_session: its session at the home
  * @handed: generation last handed over, 0: it is known to have arrived
  * @handed_to: id of our session with the node it went to
- * @send: sends what could not be sent at once
- * @accuse: the home broke the protocol
- * @retry: starts our own lock over when the loopback conn broke
+ * @work: sends what could not be sent at once, and accuses
  * @polls: what acquiring it taught about polling; any value will do
- * @idle: woken when pending events have been taken, or the outbox is empty
  */
 struct tally_lock_client {
 	struct tally_handle *handle;
-	spinlock_t lock;	/* all below */
 	struct tally_session *session;
-	struct tally_lc lc;
+	spinlock_t lock;	/* all but @handle */
 	int error;
+	struct tally_lc lc;
 	struct list_head queue;
-	struct tally_lock_req *wanted;
 	struct list_head holders;
+	struct tally_lock_req *wanted;
 	struct tally_lock_req *upgrader;
 	bool running;
-	struct tally_lc_event ev;
-	struct tally_lc_actions out;
 	bool pinned;
-	u32 unlocks;
 	bool downgrade;
 	bool upgrade;
 	bool cancel;
-	u8 pending;
-	struct list_head inbox;
-	struct tally_op op;
-	struct tally_conn *op_conn;
 	bool op_done;
-	u64 recalled_at;
-	unsigned long managed_until;
-	struct tally_lmsg outbox[TALLY_LOCK_OUTBOX];
-	u32 out_head;
-	u32 out_tail;
 	bool sending;
 	bool send_due;
+	bool send_later;
+	bool accuse;
+	bool in_full;
+	bool in_linked;
+	u8 pending;
+	u32 unlocks;
 	u32 sends;
-	struct lock_way next;
-	u64 next_session;
+	u8 out_head;
+	u8 out_tail;
+	struct tally_lmsg in;
+	struct tally_lock_out outbox[TALLY_LOCK_OUTBOX];
+	struct tally_op op;
+	struct tally_conn *op_conn;
+	u64 recalled_at;
+	unsigned long managed_until;
+	struct tally_lock_way next;
 	u64 handed;
 	u64 handed_to;
-	struct work_struct send;
-	struct work_struct accuse;
-	struct delayed_work retry;
+	struct work_struct work;
 	struct tally_polls polls;
-	wait_queue_head_t idle;
 };
 
-/* A message has been taken, or never will be. */
-static inline void tally_lock_in_free(struct lock_in *in)
+static inline struct tally_lock_client *
+tally_lock_client(struct tally_handle *handle)
 {
-	if (in->next.conn)
-		tally_conn_put(in->next.conn);
-	kfree(in);
+	return handle->part;
 }
 
 /* It is a lock of our own node. */
@@ -145,40 +206,26 @@ static inline bool tally_lock_ours(struct tally_lock_client *c)
 	return c->handle->object;
 }
 
-/* With c->lock: something is taken or sent that may be waited for. */
-static inline void tally_lock_wake_idle(struct tally_lock_client *c)
-{
-	/* Who waits comes into the queue first, and looks with c->lock then. */
-	if (waitqueue_active(&c->idle))
-		wake_up_all(&c->idle);
-}
+int tally_lock_client_attach(struct tally_handle *handle,
+			     const struct tally_rep_open *rep);
+void tally_lock_client_destroy(struct tally_handle *handle);
+void tally_lock_client_error(struct tally_handle *handle, int err);
+void tally_lock_client_message(struct tally_handle *handle,
+			       const struct tally_lmsg *msg, const char *next);
+extern const struct tally_lock_local tally_lock_local;
 
-/* The grant counts only while the lease does; our own locks have none. */
+int tally_lock_clients_init(void);
+void tally_lock_clients_exit(void);
+
+/* With c->lock: */
 bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now);
-/* The session the table stands in, referenced, or NULL. */
-struct tally_session *tally_lock_session(struct tally_lock_client *c);
-/* With c->lock: the request ends without the lock. */
 void tally_lock_req_end(struct tally_lock_req *req, int status);
-/* Do what has been noted. Any context; the caller keeps the handle. */
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock);
-/* The same without c->lock. */
-void tally_lock_run(struct tally_lock_client *c);
-/* Note TALLY_LOCK_* and see it taken. Process context. */
-void tally_lock_signal(struct tally_lock_client *c, u8 what);
 
-/* Between lock/client.c and lock/send.c. With c->lock: */
-void tally_lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg);
-/* Nothing that waits goes to the home: RESYNC says it as state. */
-void tally_lock_out_drop(struct tally_lock_client *c);
-/* The home broke the protocol. */
-void tally_lock_accuse(struct tally_lock_client *c);
-/* Our own lock's operation broke: start over when that is possible. */
-void tally_lock_start_over(struct tally_lock_client *c);
-/* Without it: @send_due was true, and is false now. Any context. */
-void tally_lock_send(struct tally_lock_client *c);
-/* What is in the outbox has left it on return. Process context. */
+/* Without it: */
+struct tally_session *tally_lock_session(struct tally_lock_client *c);
+void tally_lock_signal(struct tally_lock_client *c, u8 what);
 void tally_lock_send_flush(struct tally_lock_client *c);
-void tally_lock_send_init(struct tally_lock_client *c);
 
 #endif

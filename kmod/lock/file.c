@@ -13,7 +13,10 @@
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 #include "fs/file.h"
-#include "lock/lock.h"
+#include "lock/file.h"
+#include "lock/user.h"
+#include "session/lease.h"
+#include "session/session.h"
 
 /**
  * struct lock_file - an open lock

@@ -1,15 +1,1011 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The client side of one lock.  Each function, here and in the parts, implements
- * the rows of the client tables that its comment quotes as "event | state:
- * action".  Here: local users, the link, the lease.
+ * The client side of one lock.  Each function implements the rows of the client
+ * table in docs/protocol.md that its comment quotes as "event | state: action".
  */
 #include <linux/errno.h>
 #include <linux/types.h>
 
-#include "lock/fsm_client_flow.h"
-#include "lock/fsm_client_msg.h"
-#include "lock/fsm_client_word.h"
+#include "lock/fsm_client.h"
+
+bool tally_lc_idle(const struct tally_lc *lc)
+{
+	if (lc->st == TALLY_LC_DEAD)
+		return lc->op == TALLY_LC_OP_NONE;
+	return lc->st == TALLY_LC_IDLE && !lc->want &&
+	       lc->claim == TALLY_LC_CLAIM_NONE;
+}
+
+/* ---- a tenure: begun, shared out among the users of this node, kept, given back ---- */
+
+/* The message is left to the senders of one: clearing it takes long. */
+static struct tally_lc_action *lc_emit(struct tally_lc_actions *out, u8 kind)
+{
+	struct tally_lc_action *a;
+
+	if (out->n == TALLY_LC_ACTIONS) {
+		out->bug = true;
+		out->n--;
+	}
+	a = &out->a[out->n++];
+	a->kind = kind;
+	a->err = 0;
+	a->token = 0;
+	a->compare = 0;
+	a->value = 0;
+	return a;
+}
+
+static struct tally_lc_action *lc_post(struct tally_lc *lc,
+				       struct tally_lc_actions *out, u8 op)
+{
+	static const u8 post[] = {
+		[TALLY_LC_OP_ACQ_X]	= TALLY_LCA_POST_CAS_FAA,
+		[TALLY_LC_OP_ACQ_S]	= TALLY_LCA_POST_FAA_FAA,
+		[TALLY_LC_OP_REL]	= TALLY_LCA_POST_FAA,
+		[TALLY_LC_OP_DOWN]	= TALLY_LCA_POST_FAA,
+		[TALLY_LC_OP_UPG]	= TALLY_LCA_POST_CAS_FAA,
+		[TALLY_LC_OP_CLAIM]	= TALLY_LCA_POST_FAA,
+		[TALLY_LC_OP_READ]	= TALLY_LCA_POST_READ,
+		[TALLY_LC_OP_TOKEN]	= TALLY_LCA_POST_TOKEN_FAA,
+	};
+
+	out->bug |= lc->op != TALLY_LC_OP_NONE;
+	lc->op = op;
+	return lc_emit(out, post[op]);
+}
+
+/* What is not sent while the link is down is in RESYNC as state. */
+static void lc_send(struct tally_lc *lc, struct tally_lc_actions *out,
+		    struct tally_lmsg msg)
+{
+	if (lc->up)
+		lc_emit(out, TALLY_LCA_SEND)->msg = msg;
+}
+
+static void lc_fail(struct tally_lc *lc, struct tally_lc_actions *out, int err)
+{
+	lc->want = false;
+	lc_emit(out, TALLY_LCA_FAILED)->err = err;
+}
+
+/* What this node has in the word for a tenure of @mode. */
+static u64 lc_field(const struct tally_lc *lc, u8 mode)
+{
+	return mode == TALLY_LMODE_S ? tally_lw_bit(lc->slot) : lc->slot;
+}
+
+/* Has @state the field of a tenure of @mode? */
+static bool lc_in_word(const struct tally_lc *lc, u8 mode, u64 state)
+{
+	if (mode == TALLY_LMODE_S)
+		return state & tally_lw_bit(lc->slot);
+	return tally_lw_owner(state) == lc->slot;
+}
+
+/* Claim, @last, what comes early and what users want outlive a tenure. */
+static void lc_clear(struct tally_lc *lc, u8 st)
+{
+	lc->st = st;
+	lc->mode = 0;
+	lc->doubt = TALLY_LC_OP_NONE;
+	lc->local = 0;
+	lc->inside = 0;
+	lc->users = 0;
+	lc->spent = 0;
+	lc->fast = false;
+	lc->rv = false;
+	lc->force = false;
+	lc->canc = false;
+	lc->try = false;
+	lc->gen = 0;
+	lc->tenure = 0;
+	lc->succ = (struct tally_lc_succ){};
+}
+
+static void lc_no_early(struct tally_lc *lc)
+{
+	lc->early = 0;
+	lc->early_rv = false;
+	lc->early_force = false;
+	lc->early_succ = (struct tally_lc_succ){};
+}
+
+/* The users inside have lost the lock. */
+static void lc_lose(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	if (!lc->users)
+		return;
+	lc->users = 0;
+	lc->inside = 0;
+	lc_emit(out, TALLY_LCA_LOST);
+}
+
+/* A word that breaks an assertion ends the use of the lock. */
+static void lc_word_bad(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc_emit(out, TALLY_LCA_WORD_BAD);
+	lc_lose(lc, out);
+	if (lc->want)
+		lc_fail(lc, out, -EIO);
+	lc_clear(lc, TALLY_LC_DEAD);
+	lc_no_early(lc);
+	lc->claim = TALLY_LC_CLAIM_NONE;
+	lc->parked = 0;
+	lc->err = -EIO;
+}
+
+/* ENQUEUE(mode, try), WAIT */
+static void lc_enqueue(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc->st = TALLY_LC_WAIT;
+	lc->mode = lc->want_mode;
+	lc->fast = false;
+	lc->tenure = 0;
+	lc->rv = false;
+	lc->force = false;
+	lc->try = lc->want_try;
+	lc_send(lc, out, (struct tally_lmsg){
+		.type = TALLY_LM_ENQUEUE,
+		.mode = lc->mode,
+		.flags = lc->try ? TALLY_LMF_TRY : 0,
+	});
+}
+
+/* any time soon | claim IN: post FAA(state, -bit i); OUT */
+static void lc_claim_out(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	if (lc->claim != TALLY_LC_CLAIM_IN || !lc->up)
+		return;
+	lc->claim = TALLY_LC_CLAIM_OUT;
+	lc_post(lc, out, TALLY_LC_OP_CLAIM)->value =
+		tally_lw_minus(tally_lw_bit(lc->slot));
+}
+
+/*
+ * local user wants X | IDLE, claim none: post CAS(state, 0 -> i) and
+ *   FAA(token, +1); ATT
+ * local user wants S | IDLE, claim none: post FAA(state, +bit i) and
+ *   FAA(token, +1); ATT
+ * A node that recently saw W, has no bit, or is in a cpu arena: ENQUEUE, WAIT.
+ * With a claim the user waits for its removal, which has been posted.
+ *
+ * A try always looks at the word where there is one: it may be free there.
+ */
+static void lc_start(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	if (!lc->up) {
+		if (lc->want_try)
+			lc_fail(lc, out, -ENOTCONN);
+		return;
+	}
+	if (!lc->word || (lc->want_direct && !lc->want_try)) {
+		lc_enqueue(lc, out);
+		return;
+	}
+	if (lc->claim != TALLY_LC_CLAIM_NONE)
+		return;
+	lc->mode = lc->want_mode;
+	lc->st = TALLY_LC_ATT;
+	if (lc->mode == TALLY_LMODE_S)
+		lc_post(lc, out, TALLY_LC_OP_ACQ_S)->value =
+			tally_lw_bit(lc->slot);
+	else
+		lc_post(lc, out, TALLY_LC_OP_ACQ_X)->value = lc->slot;
+}
+
+/* Entry to IDLE; a user that came meanwhile starts at once. */
+static void lc_idle(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc_clear(lc, TALLY_LC_IDLE);
+	lc_no_early(lc);
+	lc_claim_out(lc, out);
+	if (lc->want)
+		lc_start(lc, out);
+	if (tally_lc_idle(lc))
+		lc_emit(out, TALLY_LCA_RELEASED);
+}
+
+/*
+ * release | fast HOLD/CACHED: post FAA(state, -i) or FAA(state, -bit i); RELF.
+ *   link down: a word posted on a dead link is in doubt, so it is not posted
+ */
+static void lc_release_fast(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc->rv = false;
+	lc->force = false;
+	if (lc->up) {
+		lc->st = TALLY_LC_RELF;
+		lc->doubt = TALLY_LC_OP_NONE;
+		lc_post(lc, out, TALLY_LC_OP_REL)->value =
+			tally_lw_minus(lc_field(lc, lc->mode));
+	} else {
+		lc->st = TALLY_LC_DBT;
+		lc->doubt = TALLY_LC_OP_REL;
+	}
+}
+
+/*
+ * release, succ set, mode X | HOLD/CACHED: HANDOVER(next_gen) to next and
+ *   DONE(gen) to home; IDLE
+ * release | HOLD/CACHED: REL(gen); IDLE
+ */
+static void lc_release_managed(struct tally_lc *lc,
+			       struct tally_lc_actions *out)
+{
+	bool hand = lc->succ.gen && lc->mode == TALLY_LMODE_X;
+
+	if (hand)
+		lc_emit(out, TALLY_LCA_HANDOVER)->msg = (struct tally_lmsg){
+			.type = TALLY_LM_HANDOVER,
+			.next_slot = lc->succ.slot,
+			.next_session = lc->succ.session,
+			.next_gen = lc->succ.gen,
+		};
+	lc_send(lc, out, (struct tally_lmsg){
+		.type = hand ? TALLY_LM_DONE : TALLY_LM_REL,
+		.flags = lc->force ? TALLY_LMF_VALUE_BAD : 0,
+		.gen = lc->gen,
+	});
+	lc_idle(lc, out);
+}
+
+static void lc_release(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc->users = 0;
+	lc->inside = 0;
+	if (lc->fast)
+		lc_release_fast(lc, out);
+	else
+		lc_release_managed(lc, out);
+}
+
+/* An X tenure serves local S users as it is. */
+static bool lc_fits(const struct tally_lc *lc)
+{
+	return lc->mode == TALLY_LMODE_X || lc->want_mode == TALLY_LMODE_S;
+}
+
+static void lc_enter(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc->st = TALLY_LC_HOLD;
+	lc->want = false;
+	lc->users++;
+	lc->inside = lc->want_mode;
+	lc_emit(out, TALLY_LCA_GRANTED)->token =
+		tally_token(lc->tenure, lc->local);
+}
+
+/*
+ * HOLD or CACHED and a user that fits waits: the next sub-number.  k full: a
+ * fast tenure takes a new c by FAA(token, +1) while holding, a managed one
+ * releases.
+ */
+static void lc_again(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	if (lc->local < TALLY_TOKEN_LOCAL_MAX) {
+		lc->local++;
+		lc_enter(lc, out);
+	} else if (lc->fast && lc->up) {
+		lc->st = TALLY_LC_ATT;
+		lc_post(lc, out, TALLY_LC_OP_TOKEN);
+	} else {
+		lc_release(lc, out);
+	}
+}
+
+/*
+ * May one more local user have the tenure?  Before the recall always, after it
+ * while the cohort budget lasts, and readers of an S tenure not at all.
+ */
+static bool lc_may_go_on(struct tally_lc *lc, bool late)
+{
+	if (!lc->want || !lc_fits(lc))
+		return false;
+	if (!tally_lc_recalled(lc))
+		return true;
+	if (late || lc->mode == TALLY_LMODE_S || lc->spent >= lc->budget)
+		return false;
+	lc->spent++;
+	return true;
+}
+
+/*
+ * local unlock | HOLD: neither succ nor rv: next local user, or CACHED, or
+ *   release.  With succ or rv: local users only while the cohort budget lasts,
+ *   then release
+ *
+ * Only tenures that can be had back without the home are worth keeping: in an
+ * arena with words a managed one keeps W set for everybody.
+ */
+static void lc_last_out(struct tally_lc *lc, struct tally_lc_actions *out,
+			bool late)
+{
+	lc->inside = 0;
+	if (lc_may_go_on(lc, late))
+		lc_again(lc, out);
+	else if (!lc->want && !tally_lc_recalled(lc) && lc->cache &&
+		 (lc->fast || !lc->word))
+		lc->st = TALLY_LC_CACHED;
+	else
+		lc_release(lc, out);
+}
+
+/*
+ * HOLD.  Nobody wants it any more, or not in this mode: go on as at local
+ * unlock.
+ */
+static void lc_hold(struct tally_lc *lc, struct tally_lc_actions *out,
+		    u64 tenure)
+{
+	lc->st = TALLY_LC_HOLD;
+	lc->tenure = tenure;
+	lc->local = 0;
+	lc->canc = false;
+	lc->try = false;
+	if (lc->force || !lc->want || !lc_fits(lc)) {
+		lc->rv |= lc->force;
+		lc_last_out(lc, out, true);
+		return;
+	}
+	lc_enter(lc, out);
+	if (tally_lc_recalled(lc))
+		lc_emit(out, TALLY_LCA_RECALL);
+}
+
+/*
+ * HOLD and a user waits: it joins others inside where all are in S and nobody
+ * else waits (after rv no new local reader joins an S hold).  Else it waits for
+ * them to leave; a try does not.
+ */
+static void lc_join(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	bool joins = lc->inside == TALLY_LMODE_S &&
+		     lc->want_mode == TALLY_LMODE_S && !tally_lc_recalled(lc);
+
+	if (!lc->want)
+		return;
+	if (joins && lc->local < TALLY_TOKEN_LOCAL_MAX) {
+		lc->local++;
+		lc_enter(lc, out);
+	} else if (lc->want_try) {
+		lc_fail(lc, out, -EBUSY);
+	}
+}
+
+/* HOLD again after an operation that left the users inside where they are. */
+static void lc_hold_on(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc->st = TALLY_LC_HOLD;
+	if (lc->users)
+		lc_join(lc, out);
+	else
+		lc_last_out(lc, out, true);
+}
+
+/* The home or the word said no to an upgrade, or it came too late. */
+static void lc_not_upgraded(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	if (lc->users)
+		lc_emit(out, TALLY_LCA_NOT_UPGRADED)->err = -EDEADLK;
+	lc_hold_on(lc, out);
+}
+
+/* The tenure is exclusive now and has a new number. */
+static void lc_upgraded(struct tally_lc *lc, struct tally_lc_actions *out,
+			u64 tenure)
+{
+	lc->mode = TALLY_LMODE_X;
+	lc->tenure = tenure;
+	lc->local = 0;
+	if (lc->users) {
+		lc->inside = TALLY_LMODE_X;
+		lc_emit(out, TALLY_LCA_UPGRADED)->token = tally_token(tenure, 0);
+	}
+	lc_hold_on(lc, out);
+}
+
+/* ---- operations on the word: completions, and those in doubt ---- */
+
+static void lc_look(struct tally_lc *lc, struct tally_lc_actions *out,
+		    u64 state)
+{
+	if (tally_lw_w(state))
+		lc_send(lc, out, (struct tally_lmsg){ .type = TALLY_LM_LOOK });
+}
+
+/*
+ * completion, failed | ATT: clear rv; ENQUEUE(mode, try), WAIT.  Nobody wants
+ *   it any more: IDLE.  try and old.W = 0 where locks are not cached: -EBUSY,
+ *   IDLE (an owner in the word is inside)
+ */
+static void lc_acq_failed(struct tally_lc *lc, struct tally_lc_actions *out,
+			  u64 state)
+{
+	if (lc->want && lc->want_try && !tally_lw_w(state) && !lc->cache)
+		lc_fail(lc, out, -EBUSY);
+	if (!lc->want) {
+		lc_idle(lc, out);
+		return;
+	}
+	lc_enqueue(lc, out);
+	lc_claim_out(lc, out);
+}
+
+/*
+ * completion, X, old = 0 | ATT: token = old token + 1; HOLD, fast
+ *
+ * An own owner field or bit that is no hold can only be a stray operation of
+ * this slot.
+ */
+static void lc_acq_x_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			  struct tally_lc_actions *out)
+{
+	if (!ev->state) {
+		lc->fast = true;
+		lc_hold(lc, out, ev->token + 1);
+	} else if (lc_in_word(lc, TALLY_LMODE_X, ev->state) ||
+		   lc_in_word(lc, TALLY_LMODE_S, ev->state)) {
+		lc_word_bad(lc, out);
+	} else {
+		lc_acq_failed(lc, out, ev->state);
+	}
+}
+
+/*
+ * completion, S, old.owner = 0 and old.W = 0 | ATT: token = old token + 1;
+ *   HOLD, fast
+ * completion, S, failed | ATT: claim = IN; then as X failed
+ */
+static void lc_acq_s_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			  struct tally_lc_actions *out)
+{
+	if (lc_in_word(lc, TALLY_LMODE_X, ev->state) ||
+	    lc_in_word(lc, TALLY_LMODE_S, ev->state)) {
+		lc_word_bad(lc, out);
+	} else if (!tally_lw_owner(ev->state) && !tally_lw_w(ev->state)) {
+		lc->fast = true;
+		lc_hold(lc, out, ev->token + 1);
+	} else {
+		lc->claim = TALLY_LC_CLAIM_IN;
+		lc_acq_failed(lc, out, ev->state);
+	}
+}
+
+/* The own field is out of the word: IDLE; old.W = 1: send LOOK */
+static void lc_gone(struct tally_lc *lc, struct tally_lc_actions *out,
+		    u64 state)
+{
+	lc_look(lc, out, state);
+	lc_idle(lc, out);
+}
+
+/* its completion | RELF: IDLE; old.W = 1: send LOOK */
+static void lc_rel_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			struct tally_lc_actions *out)
+{
+	if (lc_in_word(lc, lc->mode, ev->state))
+		lc_gone(lc, out, ev->state);
+	else
+		lc_word_bad(lc, out);
+}
+
+/* The bit that was no hold is out: a user that waited for that starts. */
+static void lc_claim_gone(struct tally_lc *lc, struct tally_lc_actions *out,
+			  u64 state)
+{
+	lc->claim = TALLY_LC_CLAIM_NONE;
+	lc_look(lc, out, state);
+	if (lc->st != TALLY_LC_IDLE)
+		return;
+	if (lc->want)
+		lc_start(lc, out);
+	if (tally_lc_idle(lc))
+		lc_emit(out, TALLY_LCA_RELEASED);
+}
+
+/* its completion | claim OUT: claim none; old.W = 1: send LOOK */
+static void lc_claim_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			  struct tally_lc_actions *out)
+{
+	if (lc_in_word(lc, TALLY_LMODE_S, ev->state))
+		lc_claim_gone(lc, out, ev->state);
+	else
+		lc_word_bad(lc, out);
+}
+
+static void lc_post_down(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc->st = TALLY_LC_DNF;
+	lc->doubt = TALLY_LC_OP_NONE;
+	lc_post(lc, out, TALLY_LC_OP_DOWN)->value =
+		tally_lw_bit(lc->slot) + tally_lw_minus(lc->slot);
+}
+
+/* downgrade has executed | DNF: mode S, old.W = 1: send LOOK */
+static void lc_downgraded(struct tally_lc *lc, struct tally_lc_actions *out,
+			  u64 state)
+{
+	lc->mode = TALLY_LMODE_S;
+	lc->doubt = TALLY_LC_OP_NONE;
+	lc_look(lc, out, state);
+	lc_hold_on(lc, out);
+}
+
+static void lc_down_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			 struct tally_lc_actions *out)
+{
+	if (lc_in_word(lc, TALLY_LMODE_X, ev->state) &&
+	    !lc_in_word(lc, TALLY_LMODE_S, ev->state))
+		lc_downgraded(lc, out, ev->state);
+	else
+		lc_word_bad(lc, out);
+}
+
+/*
+ * try-upgrade, success | UPF: mode X with the new token
+ * try-upgrade, else | UPF: stays S, -EDEADLK
+ */
+static void lc_upg_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			struct tally_lc_actions *out)
+{
+	if (ev->state == tally_lw_bit(lc->slot))
+		lc_upgraded(lc, out, ev->token + 1);
+	else if (lc_in_word(lc, TALLY_LMODE_S, ev->state))
+		lc_not_upgraded(lc, out);
+	else
+		lc_word_bad(lc, out);
+}
+
+/* A tenure that needed a number has one: an upgrade, or a hold. */
+static void lc_token_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			  struct tally_lc_actions *out)
+{
+	if (lc->st == TALLY_LC_UPF)
+		lc_upgraded(lc, out, ev->token + 1);
+	else
+		lc_hold(lc, out, ev->token + 1);
+}
+
+/*
+ * in doubt: CAS(0 -> i) | READ shows owner = i: acquired: FAA(token, +1) again
+ *   for a token; HOLD fast (or release, if nobody wants it)
+ * in doubt: CAS(0 -> i) | other: not acquired: IDLE, start again
+ * in doubt: FAA(+bit) | bit, owner = 0, W = 0: acquired: token as above
+ * in doubt: FAA(+bit) | bit, else: claim IN; ENQUEUE
+ * in doubt: FAA(+bit) | no bit: IDLE, start again
+ */
+static void lc_read_acq(struct tally_lc *lc, struct tally_lc_actions *out,
+			u64 state)
+{
+	bool held = lc->doubt == TALLY_LC_OP_ACQ_X ||
+		    (!tally_lw_owner(state) && !tally_lw_w(state));
+
+	if (!lc_in_word(lc, lc->mode, state)) {
+		lc_idle(lc, out);
+		return;
+	}
+	if (!held) {
+		lc->doubt = TALLY_LC_OP_NONE;
+		lc->claim = TALLY_LC_CLAIM_IN;
+		lc_acq_failed(lc, out, state);
+		return;
+	}
+	if (!lc->up)
+		return;
+	lc->fast = true;
+	lc->doubt = TALLY_LC_OP_NONE;
+	if (!lc->want || lc->force) {
+		lc_release(lc, out);
+		return;
+	}
+	lc->st = TALLY_LC_ATT;
+	lc_post(lc, out, TALLY_LC_OP_TOKEN);
+}
+
+/*
+ * in doubt: FAA(-i), FAA(-bit) release | still mine: post it again
+ * in doubt: FAA(-i), FAA(-bit) release | not mine: done; W = 1: send LOOK
+ */
+static void lc_read_rel(struct tally_lc *lc, struct tally_lc_actions *out,
+			u64 state)
+{
+	if (!lc_in_word(lc, lc->mode, state))
+		lc_gone(lc, out, state);
+	else if (lc->up)
+		lc_release(lc, out);
+}
+
+/* in doubt: downgrade | owner = i / bit: post it again / done, LOOK if W = 1 */
+static void lc_read_down(struct tally_lc *lc, struct tally_lc_actions *out,
+			 u64 state)
+{
+	if (lc_in_word(lc, TALLY_LMODE_S, state))
+		lc_downgraded(lc, out, state);
+	else if (!lc_in_word(lc, TALLY_LMODE_X, state))
+		lc_word_bad(lc, out);
+	else if (lc->up)
+		lc_post_down(lc, out);
+}
+
+/* in doubt: upgrade | owner = i / bit: X, new token by FAA / still S */
+static void lc_read_upg(struct tally_lc *lc, struct tally_lc_actions *out,
+			u64 state)
+{
+	if (lc_in_word(lc, TALLY_LMODE_S, state)) {
+		lc->doubt = TALLY_LC_OP_NONE;
+		lc_not_upgraded(lc, out);
+	} else if (!lc_in_word(lc, TALLY_LMODE_X, state)) {
+		lc_word_bad(lc, out);
+	} else if (lc->up) {
+		lc->doubt = TALLY_LC_OP_NONE;
+		lc->st = TALLY_LC_UPF;
+		lc->mode = TALLY_LMODE_X;
+		lc_post(lc, out, TALLY_LC_OP_TOKEN);
+	}
+}
+
+/* in doubt: claim removal | bit / no bit: claim IN / none, LOOK if W = 1 */
+static void lc_read_claim(struct tally_lc *lc, struct tally_lc_actions *out,
+			  u64 state)
+{
+	if (!lc_in_word(lc, TALLY_LMODE_S, state)) {
+		lc_claim_gone(lc, out, state);
+		return;
+	}
+	lc->claim = TALLY_LC_CLAIM_IN;
+	lc_claim_out(lc, out);
+}
+
+/* The link may be down again: what is still mine stays in doubt then. */
+static void lc_read_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+			 struct tally_lc_actions *out)
+{
+	if (lc->claim == TALLY_LC_CLAIM_DOUBT)
+		lc_read_claim(lc, out, ev->state);
+	else if (lc->doubt == TALLY_LC_OP_REL)
+		lc_read_rel(lc, out, ev->state);
+	else if (lc->doubt == TALLY_LC_OP_DOWN)
+		lc_read_down(lc, out, ev->state);
+	else if (lc->doubt == TALLY_LC_OP_UPG)
+		lc_read_upg(lc, out, ev->state);
+	else
+		lc_read_acq(lc, out, ev->state);
+}
+
+/* link down | ATT, RELF, DNF, UPF, claim OUT: DBT / claim DOUBT */
+static void lc_op_broken(struct tally_lc *lc, u8 op)
+{
+	if (op == TALLY_LC_OP_CLAIM) {
+		lc->claim = TALLY_LC_CLAIM_DOUBT;
+		return;
+	}
+	if (op == TALLY_LC_OP_READ)
+		return;
+	if (op == TALLY_LC_OP_TOKEN && lc->st == TALLY_LC_UPF)
+		op = TALLY_LC_OP_UPG;
+	else if (op == TALLY_LC_OP_TOKEN)
+		op = lc->mode == TALLY_LMODE_S ? TALLY_LC_OP_ACQ_S :
+						 TALLY_LC_OP_ACQ_X;
+	lc->st = TALLY_LC_DBT;
+	lc->doubt = op;
+}
+
+static void lc_op_good(struct tally_lc *lc, const struct tally_lc_event *ev,
+		       struct tally_lc_actions *out)
+{
+	switch (ev->op) {
+	case TALLY_LC_OP_ACQ_X:
+		lc_acq_x_done(lc, ev, out);
+		break;
+	case TALLY_LC_OP_ACQ_S:
+		lc_acq_s_done(lc, ev, out);
+		break;
+	case TALLY_LC_OP_REL:
+		lc_rel_done(lc, ev, out);
+		break;
+	case TALLY_LC_OP_DOWN:
+		lc_down_done(lc, ev, out);
+		break;
+	case TALLY_LC_OP_UPG:
+		lc_upg_done(lc, ev, out);
+		break;
+	case TALLY_LC_OP_CLAIM:
+		lc_claim_done(lc, ev, out);
+		break;
+	case TALLY_LC_OP_READ:
+		lc_read_done(lc, ev, out);
+		break;
+	default:
+		lc_token_done(lc, ev, out);
+	}
+}
+
+static void lc_op_done(struct tally_lc *lc, const struct tally_lc_event *ev,
+		       struct tally_lc_actions *out)
+{
+	if (lc->op == TALLY_LC_OP_NONE || lc->op != ev->op) {
+		out->bug = true;
+		return;
+	}
+	lc->op = TALLY_LC_OP_NONE;
+	if (lc->st == TALLY_LC_DEAD)
+		lc_emit(out, TALLY_LCA_RELEASED);
+	else if (ev->broken)
+		lc_op_broken(lc, ev->op);
+	else
+		lc_op_good(lc, ev, out);
+}
+
+/* ---- what the home and other clients say ---- */
+
+/* Another node waits: users inside hear of it once. */
+static void lc_recall(struct tally_lc *lc, struct tally_lc_actions *out,
+		      bool known)
+{
+	if (lc->users && !known)
+		lc_emit(out, TALLY_LCA_RECALL);
+	if (lc->st == TALLY_LC_CACHED)
+		lc_release(lc, out);
+}
+
+/*
+ * GRANT(gen) from home, or HANDOVER(gen) for my epoch | WAIT, gen > last:
+ *   last = gen; HOLD, managed, token from gen.  If early.gen = gen: take over
+ *   its succ or rv.  Drop early.  If canc: no local user: go on as at local
+ *   unlock
+ */
+static void lc_accept(struct tally_lc *lc, struct tally_lc_actions *out,
+		      u64 gen)
+{
+	lc->last = gen;
+	lc->gen = gen;
+	lc->fast = false;
+	if (lc->early == gen) {
+		if (lc->mode == TALLY_LMODE_X)
+			lc->succ = lc->early_succ;
+		lc->rv = lc->early_rv;
+		lc->force = lc->early_force;
+	}
+	lc_no_early(lc);
+	lc_hold(lc, out, gen);
+}
+
+/* GRANT | anything else: drop (duplicate) */
+static void lc_grant(struct tally_lc *lc, const struct tally_lmsg *msg,
+		     struct tally_lc_actions *out)
+{
+	if (lc->st != TALLY_LC_WAIT || msg->gen <= lc->last)
+		return;
+	if (msg->mode == lc->mode)
+		lc_accept(lc, out, msg->gen);
+	else
+		lc_emit(out, TALLY_LCA_VIOLATION);
+}
+
+/*
+ * HANDOVER | anything else, or not for my epoch: drop (duplicate, too late)
+ *
+ * Between RESYNC and SYNCED none is accepted: the home has been told that this
+ * node waits.  It is parked.
+ */
+static void lc_handover(struct tally_lc *lc, const struct tally_lmsg *msg,
+			struct tally_lc_actions *out)
+{
+	bool mine = msg->next_session == lc->session &&
+		    lc->st == TALLY_LC_WAIT && lc->mode == TALLY_LMODE_X &&
+		    msg->next_gen > lc->last;
+
+	if (!mine)
+		return;
+	if (!lc->unsynced)
+		lc_accept(lc, out, msg->next_gen);
+	else if (lc->parked < msg->next_gen)
+		lc->parked = msg->next_gen;
+}
+
+/* SYNCED has come, or the link is down again and counts no more. */
+static void lc_unpark(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	u64 gen = lc->parked;
+
+	lc->unsynced = false;
+	lc->parked = 0;
+	if (gen > lc->last && lc->st == TALLY_LC_WAIT)
+		lc_accept(lc, out, gen);
+}
+
+/*
+ * SUCC(gen, ...) | managed, gen = mine, mode X: store succ; CACHED: hand over
+ *   now.  No ready link to next: REL instead, the home grants
+ * SUCC(gen, ...) | managed, gen = mine, mode S (downgraded meanwhile): rv = 1
+ * SUCC(gen, ...) | WAIT, gen > last: early = it (the later one wins, whole: one
+ *   for a generation that was burned leaves nothing), unless that is a
+ *   REVOKE(gen, force): what is lost at once is not handed over
+ * SUCC | else: drop (stale)
+ */
+static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
+		    struct tally_lc_actions *out)
+{
+	const struct tally_lmsg *msg = &ev->msg;
+	bool known = tally_lc_recalled(lc);
+	struct tally_lc_succ succ = {
+		.gen = msg->next_gen,
+		.session = msg->next_session,
+		.slot = msg->next_slot,
+	};
+
+	if (lc->st == TALLY_LC_WAIT && msg->gen > lc->last) {
+		if (lc->early_force && lc->early == msg->gen)
+			return;
+		lc->early = msg->gen;
+		lc->early_rv = !ev->linked;
+		lc->early_force = false;
+		lc->early_succ = ev->linked ? succ : (struct tally_lc_succ){};
+		return;
+	}
+	if (!lc->gen || lc->gen != msg->gen)
+		return;
+	if (lc->mode == TALLY_LMODE_X && ev->linked)
+		lc->succ = succ;
+	else
+		lc->rv = true;
+	lc_recall(lc, out, known);
+}
+
+/* Is an operation in flight or in doubt that may leave a fast tenure? */
+static bool lc_may_hold_fast(const struct tally_lc *lc)
+{
+	if (lc->st == TALLY_LC_HOLD || lc->st == TALLY_LC_CACHED)
+		return lc->fast;
+	return lc->st == TALLY_LC_ATT || lc->st == TALLY_LC_DNF ||
+	       lc->st == TALLY_LC_UPF ||
+	       (lc->st == TALLY_LC_DBT && lc->doubt != TALLY_LC_OP_REL);
+}
+
+/*
+ * REVOKE(gen, idle-only) | nobody inside and nothing in flight: release, REL
+ *   (or, fast, LOOK behind the FAA) is the answer
+ * REVOKE(gen, idle-only) | WAIT, gen > last, or else mine: BUSY(gen)
+ */
+static void lc_revoke_idle(struct tally_lc *lc, u64 gen,
+			   struct tally_lc_actions *out)
+{
+	if (lc->st == TALLY_LC_CACHED)
+		lc_release(lc, out);
+	else
+		lc_send(lc, out, (struct tally_lmsg){
+			.type = TALLY_LM_BUSY,
+			.gen = gen,
+		});
+}
+
+/*
+ * REVOKE(gen, force) | mine: users are told that the lock is lost, REL with the
+ *   value block not valid at once.  What is in flight is given back when it
+ *   has completed.
+ */
+static void lc_revoke_force(struct tally_lc *lc, struct tally_lc_actions *out)
+{
+	lc->rv = true;
+	lc->force = true;
+	lc->succ = (struct tally_lc_succ){};
+	lc_lose(lc, out);
+	if (lc->st == TALLY_LC_HOLD || lc->st == TALLY_LC_CACHED)
+		lc_release(lc, out);
+}
+
+/*
+ * REVOKE(0) | ATT, DNF, UPF, DBT, fast HOLD: rv = 1 (must be remembered while
+ *   in flight)
+ * REVOKE(0) | fast CACHED: release
+ * REVOKE(0) | else: ignore
+ * REVOKE(gen > 0) | managed, gen = mine: rv = 1; CACHED: release now
+ * REVOKE(gen > 0) | WAIT, gen > last: early = it (the later one wins)
+ * REVOKE | else: drop (stale)
+ */
+static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg,
+		      struct tally_lc_actions *out)
+{
+	bool early = lc->st == TALLY_LC_WAIT && msg->gen > lc->last;
+	bool mine = msg->gen ? lc->gen == msg->gen : lc_may_hold_fast(lc);
+	bool known = tally_lc_recalled(lc);
+
+	if (!mine && !early)
+		return;
+	if (msg->flags & TALLY_LMF_IDLE_ONLY) {
+		lc_revoke_idle(lc, msg->gen, out);
+	} else if (early) {
+		lc->early = msg->gen;
+		lc->early_rv = true;
+		lc->early_force = msg->flags & TALLY_LMF_FORCE;
+		lc->early_succ = (struct tally_lc_succ){};
+	} else if (msg->flags & TALLY_LMF_FORCE) {
+		lc_revoke_force(lc, out);
+	} else {
+		lc->rv = true;
+		lc_recall(lc, out, known);
+	}
+}
+
+/*
+ * CANCELLED / DENIED | WAIT: IDLE (DENIED: -EBUSY)
+ * DENIED | UPW: HOLD S; -EDEADLK
+ */
+static void lc_refused(struct tally_lc *lc, const struct tally_lmsg *msg,
+		       struct tally_lc_actions *out)
+{
+	bool denied = msg->type == TALLY_LM_DENIED;
+
+	if (lc->st == TALLY_LC_UPW && denied) {
+		lc_not_upgraded(lc, out);
+		return;
+	}
+	if (lc->st != TALLY_LC_WAIT || !(denied ? lc->try : lc->canc)) {
+		lc_emit(out, TALLY_LCA_VIOLATION);
+		return;
+	}
+	if (lc->want && !lc->canc)
+		lc_fail(lc, out, -EBUSY);
+	lc_idle(lc, out);
+}
+
+/*
+ * UPGRADED(ng) | UPW: mode X, gen = last = ng; rv = 0; HOLD
+ * UPGRADED(ng) | UPW, after REVOKE(gen, force): rv = 1, so that it is released
+ */
+static void lc_upgrade_granted(struct tally_lc *lc,
+			       const struct tally_lmsg *msg,
+			       struct tally_lc_actions *out)
+{
+	if (lc->st != TALLY_LC_UPW || msg->gen <= lc->last) {
+		lc_emit(out, TALLY_LCA_VIOLATION);
+		return;
+	}
+	lc->gen = msg->gen;
+	lc->last = msg->gen;
+	lc->rv = lc->force;
+	lc_upgraded(lc, out, msg->gen);
+}
+
+/* The home speaks first with SYNCED after a RESYNC that lists something. */
+static void lc_home_msg(struct tally_lc *lc, const struct tally_lc_event *ev,
+			struct tally_lc_actions *out)
+{
+	const struct tally_lmsg *msg = &ev->msg;
+	bool harmless = msg->type == TALLY_LM_REVOKE && !msg->gen;
+	bool synced = msg->type == TALLY_LM_SYNCED;
+
+	if (lc->unsynced != synced && !harmless) {
+		lc_emit(out, TALLY_LCA_VIOLATION);
+		return;
+	}
+	switch (msg->type) {
+	case TALLY_LM_SYNCED:
+		lc_unpark(lc, out);
+		break;
+	case TALLY_LM_GRANT:
+		lc_grant(lc, msg, out);
+		break;
+	case TALLY_LM_SUCC:
+		lc_succ(lc, ev, out);
+		break;
+	case TALLY_LM_REVOKE:
+		lc_revoke(lc, msg, out);
+		break;
+	case TALLY_LM_CANCELLED:
+	case TALLY_LM_DENIED:
+		lc_refused(lc, msg, out);
+		break;
+	case TALLY_LM_UPGRADED:
+		lc_upgrade_granted(lc, msg, out);
+		break;
+	default:
+		lc_emit(out, TALLY_LCA_VIOLATION);
+	}
+}
+
+/* ---- local users, the link, the lease ---- */
 
 /* CACHED: the tenure serves a user it fits, else: release, then acquire */
 static void lc_take_cached(struct tally_lc *lc, struct tally_lc_actions *out)

@@ -178,8 +178,8 @@ enum tally_lc_claim {
 };
 
 /**
- * struct tally_lc_succ - who is next
- * @gen: generation that is handed to it, 0: nobody
+ * struct tally_lc_succ - the next holder
+ * @gen: generation that is handed to it, 0: there is none
  * @session: its session at the home
  * @slot: its slot at the home
  */
@@ -224,8 +224,8 @@ struct tally_lc_succ {
  * @session: this node's session at the home
  * @early: generation a SUCC or REVOKE came for before its grant, 0: none
  * @parked: generation of a HANDOVER that waits for SYNCED, 0: none
- * @succ: who is next
- * @early_succ: who is next after @early
+ * @succ: the next holder
+ * @early_succ: the next holder after @early
  */
 struct tally_lc {
 	u8 st;
@@ -301,7 +301,7 @@ enum tally_lc_event_kind {
  * @op: OP_DONE: enum tally_lc_op
  * @mode: WANT: TALLY_LMODE_*
  * @broken: OP_DONE: no good completion
- * @try: WANT: do not wait for anybody
+ * @try: WANT: wait for no other user
  * @direct: WANT: the lock was managed a moment ago, ask the home without
  *	trying the word first (a hint, ignored together with @try)
  * @late: UNLOCK: the time after a recall is over
@@ -433,13 +433,7 @@ void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
  *
  * Return: true from RELEASED until the next WANT.
  */
-static inline bool tally_lc_idle(const struct tally_lc *lc)
-{
-	if (lc->st == TALLY_LC_DEAD)
-		return lc->op == TALLY_LC_OP_NONE;
-	return lc->st == TALLY_LC_IDLE && !lc->want &&
-	       lc->claim == TALLY_LC_CLAIM_NONE;
-}
+bool tally_lc_idle(const struct tally_lc *lc);
 
 /**
  * tally_lc_busy() - is a word operation outstanding

@@ -32,8 +32,8 @@
  * on this lock comes in (tally_lh_node_init(), @up false if the session is
  * between its break and the end of its RESYNC) and passes it with every event
  * of that session.  It may free it after SESSION_END, or when
- * tally_lh_node_idle() and the session is not between break and RESYNC_END.  A
- * node stands for one session: one that attaches again has a new one.
+ * tally_lh_node_idle() and the session has nothing in the word.  A node
+ * stands for one session: one that attaches again has a new one.
  * The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback
@@ -87,11 +87,11 @@
  * sweep is a grant, since the next CAS can succeed as soon as it has executed.
  * Visiting a lock late, at its first conflict, is allowed in the same order.
  *
- * Tries.  A try is queued only where nobody else waits, and then whoever has the
- * lock is asked whether it is inside: REVOKE with IDLE_ONLY, answered by a
+ * Tries.  A try is queued only where nobody else waits, and then the holder is
+ * asked whether it is inside: REVOKE with IDLE_ONLY, answered by a
  * release or by BUSY, which denies the try.  Those behind it wait meanwhile.
  *
- * Break by an administrator.  BREAK sends REVOKE with FORCE to whoever has the
+ * Break by an administrator.  BREAK sends REVOKE with FORCE to all that have the
  * lock now, after FAA(+W) where that is needed.  A holder that does not answer
  * is the driver's to fence: SESSION_END.
  *
@@ -101,7 +101,7 @@
  * written by the CPU before the table is reachable by anybody.
  *
  * VIOLATION: that node broke the protocol, end its session.  WORD_BAD: the word
- * was changed by somebody who may not; the table has stopped, forgotten queue
+ * was changed by one that may not; the table has stopped, forgotten queue
  * and holder, and answers nothing any more: delete the lock, which also ends the
  * waiting of its users.
  * @more: the list was full: give TALLY_LHE_MORE before anything else happens to
@@ -110,7 +110,7 @@
  */
 
 /**
- * enum tally_lh_mode - who decides about the lock
+ * enum tally_lh_mode - what decides about the lock
  * @TALLY_LH_FAST: the word, W is clear
  * @TALLY_LH_SETW: FAA(+W) is posted
  * @TALLY_LH_DRAIN: W is set, a fast owner is left
@@ -360,16 +360,8 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
  *
  * Return: its place in @lh->suc, or -1.
  */
-static inline int tally_lh_announced(const struct tally_lh *lh,
-				     const struct tally_lh_node *node)
-{
-	int k = TALLY_LH_CHAIN;
-
-	while (k--)
-		if (lh->suc[k] == node)
-			break;
-	return k;
-}
+int tally_lh_announced(const struct tally_lh *lh,
+			 const struct tally_lh_node *node);
 
 /**
  * tally_lh_node_idle() - does the table still point to a node
@@ -377,14 +369,10 @@ static inline int tally_lh_announced(const struct tally_lh *lh,
  * @node: a session's node
  *
  * Return: true if it neither waits nor holds a managed tenure, nor is needed to
- * tell who handed the lock over.
+ * tell which one handed the lock over.
  */
-static inline bool tally_lh_node_idle(const struct tally_lh *lh,
-				      const struct tally_lh_node *node)
-{
-	return lh->cur != node && lh->via != node &&
-	       tally_lh_announced(lh, node) < 0 && !node->mode && !node->gen;
-}
+bool tally_lh_node_idle(const struct tally_lh *lh,
+			const struct tally_lh_node *node);
 
 /**
  * tally_lh_slot_mask() - a slot in the masks of struct tally_lh
@@ -398,7 +386,7 @@ static inline u64 tally_lh_slot_mask(u16 slot)
 }
 
 /**
- * tally_lh_taken() - has anybody the lock
+ * tally_lh_taken() - has any node the lock
  * @lh: the lock
  * @state: state word now
  *

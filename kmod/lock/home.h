@@ -1,106 +1,156 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One lock at its home: between lock/home.c and lock/homes.c. */
+/*
+ * The home side of one lock: drives the table in lock/fsm_home.c with messages,
+ * words and sessions.
+ */
 #ifndef TALLY_LOCK_HOME_H
 #define TALLY_LOCK_HOME_H
 
-#include "home/arena.h"
-#include "lock/lock.h"
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include "home/export.h"
 #include "lock/fsm_home.h"
-#include "transport/op.h"
+#include "lock/msg.h"
+
+struct home_op;
+struct tally_handle;
+struct tally_lock_answer;
+
+/* Bit of tally_open.flags: closed, and referenced until its session ends. */
+#define TALLY_LOCK_KEPT		8
 
 /**
- * struct home_node - one session at one lock
+ * struct tally_lock_open - a lock as one session has it open
+ * @open: what all opens have
+ * @list: in home->opens, until the session ends or is through with it
  * @n: the table's part
- * @session: referenced; NULL for our own users
  */
-struct home_node {
+struct tally_lock_open {
+	struct tally_open open;
+	struct hlist_node list;
 	struct tally_lh_node n;
-	struct tally_session *session;
 };
 
 /**
- * struct home_swept - a session whose field is to be taken out of the word
- * @list: in home->swept
- * @session: referenced
+ * struct tally_lock_local - how the home reaches its own users
+ * @message: it says something to them
+ * @reset: the loopback conn is there again after an operation of theirs broke
  */
-struct home_swept {
-	struct list_head list;
-	struct tally_session *session;
+struct tally_lock_local {
+	void (*message)(struct tally_handle *handle,
+			const struct tally_lmsg *msg);
+	void (*reset)(struct tally_handle *handle);
 };
 
 /**
- * struct home_op - one operation of the home on the word
- * @op: the operation
- * @home: its lock
- * @kind: enum tally_lh_event_kind that its completion is
- * @slot: slot that is swept
- * @busy: it is on its way
- * @done: it has completed, not yet taken up
+ * struct tally_lock_break - a break by an administrator, lock/break.c
+ * @home: the lock, whose object is referenced
+ * @work: fences when it is time, and ends it
+ * @deadline: in jiffies
+ * @fenced: so many nodes were
  */
-struct home_op {
-	struct tally_op op;
+struct tally_lock_break {
 	struct tally_lock_home *home;
-	u8 kind;
-	u16 slot;
-	bool busy;
-	bool done;
+	struct delayed_work work;
+	unsigned long deadline;
+	u32 fenced;
 };
 
 /**
  * struct tally_lock_home - one lock at its home
- * @object: its object, which owns this struct
- * @lock: protects everything but @local
+ * @object: what all objects have
+ * @class: TALLY_CLASS_*
+ * @lock: protects all that follows but @local and @local_broken
+ * @set: settings
  * @lh: the state table
- * @out: of the step being made; kernels that clear the stack would do so in vain
- * @nodes: slot -> struct home_node
+ * @own: our own users in it
+ * @opens: struct tally_lock_open
+ * @main: operation that sets or clears W, NULL: none is under way
+ * @sweep: operation that takes the field of a dead node out, likewise
+ * @swept: sessions that are referenced until their fields are out of the word:
+ *	bit of slot - 1
  * @dead: the lock was deleted
- * @main: sets and clears W
- * @sweep: takes fields of dead nodes out
- * @swept: struct home_swept: their slots are not free yet
- * @broken: an operation broke: the table must be told when there is a new
- *	loopback conn
- * @break_lock: one administrator at a time; taken before @lock
- * @breaking: one waits until nobody has it any more
- * @broken_up: completed then
- * @set_changed: settings are not what sessions were told when they opened it
+ * @broken: an operation broke, or could not be posted: the table must be told
+ *	when there is a new loopback conn
  * @bad: the word is bad: the lock is to be deleted
- * @grace_until: CLOCK_BOOTTIME ns
- * @changed_at: when the holder changed as far as the home knows
+ * @set_changed: settings are not what sessions were told when they opened it
+ * @local_broken: an operation of our own users broke, likewise
+ * @fenced: nodes fenced by the last break
+ * @breaking: an administrator takes it away, else NULL; its work is kicked when
+ *	all have answered
+ * @answer: what the holder said when it was asked last, lock/show.c, or NULL
+ * @changed_at: CLOCK_BOOTTIME ns at which the holder changed as far as the home
+ *	knows
  * @work: takes completions up, ends the grace, looks for the loopback conn
  * @local_lock: protects @local
  * @local: handle of our own users, or NULL
  */
 struct tally_lock_home {
-	struct tally_object *object;
-	struct mutex lock;	/* all but @local */
+	struct tally_object object;
+	u8 class;
+	struct mutex lock;	/* see above */
+	struct tally_lock_set set;
 	struct tally_lh lh;
-	struct tally_lh_actions out;
-	struct xarray nodes;
+	struct tally_lh_node own;
+	struct hlist_head opens;
+	struct home_op *main;
+	struct home_op *sweep;
+	u64 swept;
 	bool dead;
-	struct home_op main;
-	struct home_op sweep;
-	struct list_head swept;
 	bool broken;
 	bool bad;
 	bool set_changed;
-	struct mutex break_lock;	/* see above */
-	bool breaking;
-	struct completion broken_up;
-	u64 grace_until;
+	bool local_broken;
+	u32 fenced;
+	struct tally_lock_break *breaking;
+	struct tally_lock_answer *answer;
 	u64 changed_at;
 	struct delayed_work work;
-	spinlock_t local_lock;	/* @local */
+	spinlock_t local_lock;	/* see above */
 	struct tally_handle *local;
 };
 
-/* A message to our own users. */
-void tally_lock_home_tell(struct tally_object *object,
-			  const struct tally_lmsg *msg);
-/* With h->lock: one event, with the words as they are now. */
-void tally_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
-/* With h->lock: sessions whose slots are free as far as this lock goes. */
-void tally_home_take_swept(struct tally_lock_home *h, struct list_head *gone);
-/* Without it: let them go. */
-void tally_home_put_swept(struct list_head *gone);
+static inline struct tally_lock_home *
+tally_lock_home(struct tally_object *object)
+{
+	return container_of(object, struct tally_lock_home, object);
+}
+
+int tally_lock_homes_init(const struct tally_lock_local *local);
+void tally_lock_homes_exit(void);
+
+int tally_lock_home_check(struct tally_object *object, const char **reason);
+int tally_lock_home_create(struct tally_object *object, const char **reason);
+void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
+			  struct tally_rep_open *rep);
+void tally_lock_home_delete(struct tally_object *object);
+void tally_lock_home_destroy(struct tally_object *object);
+int tally_lock_home_set(struct tally_object *object,
+			const struct tally_lock_set *set);
+int tally_lock_home_open(struct tally_open *open, bool resyncing);
+void tally_lock_home_close(struct tally_open *open);
+void tally_lock_home_forget(struct tally_open *open);
+int tally_lock_home_message(struct tally_open *open,
+			    const struct tally_lmsg *msg);
+void tally_lock_home_link_down(struct tally_open *open);
+void tally_lock_home_resync_end(struct tally_open *open);
+
+/* Our own users. */
+void tally_lock_home_attach(struct tally_object *object,
+			    struct tally_handle *handle);
+void tally_lock_home_detach(struct tally_object *object,
+			    struct tally_handle *handle);
+struct tally_handle *tally_lock_home_user(struct tally_lock_home *h);
+void tally_lock_home_local(struct tally_object *object,
+			   const struct tally_lmsg *msg);
+void tally_lock_home_loop_broken(struct tally_object *object);
+void tally_lock_home_local_reset(struct tally_object *object, bool up);
+
+/* With h->lock: */
+void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
+void tally_lock_home_session_end(struct tally_lock_home *h,
+				 struct tally_session *s);
 
 #endif

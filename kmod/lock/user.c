@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks for their users on this node. */
-#include <linux/moduleparam.h>
 #include <linux/sched/signal.h>
-#include "lock/client.h"
+#include "lock/user.h"
+#include "client/handle.h"
+#include "session/lease.h"
+#include "session/session.h"
 
 /* Longer than a few operations take, short beside waiting for a holder. */
 #define LOCK_HELP	((long)max(HZ / 50, 2))
 
 /*
- * Only who locks obeys this; homes and other nodes need not agree or know. What
- * a slot may have in the word is for its node alone to put there: one that never
- * does is to a home like a node that posts no atomics, which it serves by
- * messages beside those that use the word. Homes go by TALLY_LW_BIT_SLOT_MAX,
- * as the word's layout does: a bit that is never set is none they wait for.
+ * The highest slot whose nodes use the words of locks. What a slot may have in the
+ * word is for its node alone to put there: one that never does is to a home like
+ * a node that posts no atomics, which it serves by messages beside those that use
+ * the word. Tests set a lower one.
  */
-static unsigned int lock_slots = TALLY_LW_BIT_SLOT_MAX;
-
-static int lock_slots_set(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 0, TALLY_LW_BIT_SLOT_MAX);
-}
-
-static const struct kernel_param_ops lock_slots_ops = {
-	.set	= lock_slots_set,
-	.get	= param_get_uint,
-};
-
-/* Not while locks are held: each keeps to what it began with. */
-module_param_cb(lock_slots, &lock_slots_ops, &lock_slots, 0444);
-MODULE_PARM_DESC(lock_slots, "use no lock's word where our slot is higher, but ask the home, as slots above "
-		 __stringify(TALLY_LW_BIT_SLOT_MAX)
-		 " have to; for tests; 0: nowhere");
+#ifndef tally_lock_slots
+#define tally_lock_slots	TALLY_LW_BIT_SLOT_MAX
+#endif
 
 /* Inside the handle: let the table stand in the session there is now. */
 static int lock_bind(struct tally_lock_client *c)
@@ -53,7 +40,7 @@ static int lock_bind(struct tally_lock_client *c)
 	}
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&
-	       slot <= lock_slots;
+	       slot <= tally_lock_slots;
 	spin_lock_irqsave(&c->lock, flags);
 	if (c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
 	    (s ? c->session != s : !c->error)) {
@@ -91,7 +78,7 @@ static bool lock_is_holder(struct tally_lock_client *c,
 	return false;
 }
 
-/* With c->lock: whoever asked for exclusive has left. */
+/* With c->lock: the one that asked for exclusive has left. */
 static void lock_no_upgrade(struct tally_lock_client *c)
 {
 	c->upgrader = NULL;
@@ -114,7 +101,7 @@ void tally_lock_req_init(struct tally_lock_req *req,
 }
 
 /**
- * tally_lock_req_by_task - whose request it is
+ * tally_lock_req_by_task - make it the request of this task
  * @req: request that is neither held nor awaited
  * @mode: TALLY_LMODE_*
  */
@@ -127,7 +114,7 @@ void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode)
 
 static int lock_enqueue(struct tally_lock_req *req, bool try)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->lock, flags);
@@ -168,7 +155,7 @@ static int lock_result(struct tally_lock_req *req)
  */
 bool tally_lock_cancel(struct tally_lock_req *req, int why)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	bool waits;
 
@@ -198,7 +185,7 @@ static int lock_give_up(struct tally_lock_req *req, int why)
 	return lock_result(req);
 }
 
-/* A try asks the holder, who may be out of reach: that is as good as a no. */
+/* A try asks the holder, which may be out of reach: that is as good as a no. */
 static long lock_try_limit(struct tally_lock_req *req)
 {
 	u32 lease = req->handle->view->node->config.lease_ms;
@@ -214,8 +201,8 @@ static int lock_ask(struct tally_lock_req *req, bool try)
 	int err = 0;
 
 	/* One that dies now would have died just after. */
-	if (READ_ONCE(handle->lock->lc.st) == TALLY_LC_DEAD)
-		err = lock_bind(handle->lock);
+	if (READ_ONCE(tally_lock_client(handle)->lc.st) == TALLY_LC_DEAD)
+		err = lock_bind(tally_lock_client(handle));
 
 	if (!err)
 		err = lock_enqueue(req, try);
@@ -231,10 +218,10 @@ static long lock_wait(struct tally_lock_req *req, long timeout)
 	return wait_for_completion_killable_timeout(&req->wake, timeout);
 }
 
-/* Who ends @req kicks the conn its answer may come on, which is referenced. */
+/* The one that ends @req kicks the conn its answer may come on, which is referenced. */
 static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	struct tally_conn *conn = NULL;
 	unsigned long flags;
 
@@ -249,7 +236,7 @@ static struct tally_conn *lock_help_begin(struct tally_lock_req *req)
 /* True: it has been answered. */
 static bool lock_help_end(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	bool answered;
 
@@ -272,7 +259,7 @@ static bool lock_help(struct tally_lock_req *req, long timeout)
 	if (!conn)
 		return false;
 	tally_cq_help(&conn->cq, &req->wake, min(timeout, LOCK_HELP),
-		      &req->handle->lock->polls);
+		      &tally_lock_client(req->handle)->polls);
 	answered = lock_help_end(req);
 	tally_conn_put(conn);
 	return answered;
@@ -337,7 +324,7 @@ int tally_lock_request(struct tally_lock_req *req, bool try)
  */
 int tally_lock_release(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	int err = 0;
 
@@ -378,7 +365,7 @@ static int lock_held_in(struct tally_lock_client *c, struct tally_lock_req *req,
  */
 int tally_lock_downgrade(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	int err;
 
@@ -402,7 +389,7 @@ int tally_lock_downgrade(struct tally_lock_req *req)
  */
 int tally_lock_request_upgrade(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	int err;
 
@@ -447,7 +434,7 @@ int tally_lock_upgrade(struct tally_lock_req *req)
  */
 bool tally_lock_held(struct tally_lock_req *req)
 {
-	struct tally_lock_client *c = req->handle->lock;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 	bool held;
 
@@ -470,7 +457,7 @@ u64 tally_lock_lease_left(struct tally_lock_req *req)
 
 	if (!tally_lock_held(req))
 		return 0;
-	s = tally_lock_session(req->handle->lock);
+	s = tally_lock_session(tally_lock_client(req->handle));
 	if (!s)
 		return left;
 	left = tally_session_lease_left(s);
@@ -491,7 +478,7 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 }
 
 /**
- * tally_lock_client_user - what this node has of a lock, and who is inside
+ * tally_lock_client_user - what this node has of a lock, and a user inside
  * @handle: the lock
  * @user: filled
  *
@@ -500,7 +487,7 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 void tally_lock_client_user(struct tally_handle *handle,
 			    struct tally_lock_user *user)
 {
-	struct tally_lock_client *c = handle->lock;
+	struct tally_lock_client *c = tally_lock_client(handle);
 	struct tally_lock_req *req;
 	unsigned long flags;
 

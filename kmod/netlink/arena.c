@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
+#include "home/admin.h"
+#include "home/export.h"
 #include "netlink/family.h"
+#include "home/admin.h"
+#include "home/export.h"
 #include "netlink/msg.h"
 
 static_assert((int)TALLY_ARENA_STATUS_DEAD == (int)TALLY_ARENA_DEAD);
@@ -19,8 +23,6 @@ struct arena_facts {
 
 static void look_at(struct tally_arena *arena, struct arena_facts *facts)
 {
-	struct list_head *pos;
-
 	memset(facts, 0, sizeof(*facts));
 	mutex_lock(&arena->lock);
 	facts->config = arena->config;
@@ -29,8 +31,7 @@ static void look_at(struct tally_arena *arena, struct arena_facts *facts)
 	facts->words = arena->config.words ?: TALLY_WORDS_DEFAULT;
 	facts->used = TALLY_ENTRY_SIZE *
 		bitmap_weight(arena->bitmap, facts->words / TALLY_ENTRY_SIZE);
-	list_for_each(pos, &arena->names)
-		facts->objects++;
+	facts->objects = tally_names_count(&arena->names);
 	if (arena->dev)
 		strscpy(facts->dev, dev_name(&arena->dev->ibdev->dev),
 			sizeof(facts->dev));
@@ -43,77 +44,72 @@ static int put_facts(struct sk_buff *skb, const struct arena_facts *facts)
 {
 	const struct tally_arena_config *c = &facts->config;
 
-	return nla_put_string(skb, TALLY_A_ARENA_NAME, c->name) ?:
-	       nla_put_u32(skb, TALLY_A_ARENA_STATE, facts->state) ?:
-	       nla_put_u32(skb, TALLY_A_ARENA_MODE, c->mode) ?:
-	       (facts->state == TALLY_ARENA_READY ?
-		nla_put_u32(skb, TALLY_A_ARENA_MODE_USED, facts->mode) : 0) ?:
-	       tally_nl_put_text(skb, TALLY_A_ARENA_DEVICE, facts->dev) ?:
-	       nla_put_u32(skb, TALLY_A_ARENA_WORDS, facts->words) ?:
-	       nla_put_u32(skb, TALLY_A_ARENA_WORDS_USED, facts->used) ?:
-	       nla_put_u32(skb, TALLY_A_ARENA_ACCESS, c->access) ?:
-	       tally_nl_put_owner(skb, TALLY_A_ARENA_UID, c->uid,
-				  TALLY_A_ARENA_GID, c->gid) ?:
-	       nla_put_u32(skb, TALLY_A_ARENA_PERM, c->perm) ?:
-	       nla_put_u32(skb, TALLY_A_ARENA_OBJECTS, facts->objects);
+	if (nla_put_string(skb, TALLY_A_ARENA_NAME, c->name) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_STATE, facts->state) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_MODE, c->mode) ||
+	    (facts->state == TALLY_ARENA_READY &&
+	     nla_put_u32(skb, TALLY_A_ARENA_MODE_USED, facts->mode)) ||
+	    tally_nl_put_text(skb, TALLY_A_ARENA_DEVICE, facts->dev) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_WORDS, facts->words) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_WORDS_USED, facts->used) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_ACCESS, c->access) ||
+	    tally_nl_put_owner(skb, TALLY_A_ARENA_UID, c->uid,
+			       TALLY_A_ARENA_GID, c->gid) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_PERM, c->perm) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_OBJECTS, facts->objects))
+		return -EMSGSIZE;
+	return 0;
 }
 
-static int put_right(struct sk_buff *skb, const char *peer, u8 access)
+static int put_right(struct sk_buff *skb, void *arena, u32 i)
 {
+	char name[TALLY_NAME_SIZE];
 	struct nlattr *nest;
+	u8 access;
 
+	if (tally_arena_right(arena, i, name, &access))
+		return -ENOENT;
+	if (!skb)
+		return 0;
 	nest = nla_nest_start(skb, TALLY_A_ARENA_RIGHT);
-	if (!nest)
-		return -EMSGSIZE;
-	if (nla_put_string(skb, TALLY_A_RIGHT_PEER, peer) ||
+	if (!nest || nla_put_string(skb, TALLY_A_RIGHT_PEER, name) ||
 	    nla_put_u32(skb, TALLY_A_RIGHT_ACCESS, access))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }
 
-static int put_rights(struct sk_buff *skb, struct tally_arena *arena)
+static int put_attached(struct sk_buff *skb, void *arena, u32 i)
 {
 	char name[TALLY_NAME_SIZE];
-	int err = 0;
-	u8 access;
-	u32 i;
 
-	for (i = 0; i < TALLY_NL_NAMES_MAX && !err &&
-	     !tally_arena_right(arena, i, name, &access); i++)
-		err = put_right(skb, name, access);
-	return err;
+	if (tally_arena_attached(arena, i, name))
+		return -ENOENT;
+	return skb ? nla_put_string(skb, TALLY_A_ARENA_ATTACHED_NODE, name) : 0;
 }
 
-static int put_attached(struct sk_buff *skb, struct tally_arena *arena)
-{
-	char name[TALLY_NAME_SIZE];
-	int err = 0;
-	u32 i;
-
-	for (i = 0; !err && !tally_arena_attached(arena, i, name); i++)
-		if (i < TALLY_NL_NAMES_MAX)
-			err = nla_put_string(skb, TALLY_A_ARENA_ATTACHED_NODE,
-					     name);
-	return err ?: nla_put_u32(skb, TALLY_A_ARENA_ATTACHED, i);
-}
-
-static int fill_arena(struct sk_buff *skb, const struct tally_nl_to *to,
+static int fill_arena(struct sk_buff *skb, const struct genl_info *info,
 		      void *entry)
 {
 	struct tally_arena *arena = entry;
 	struct arena_facts facts;
 	void *hdr;
 
-	hdr = tally_nl_begin(skb, to);
+	hdr = tally_nl_begin(skb, info);
 	if (!hdr)
 		return -EMSGSIZE;
 	look_at(arena, &facts);
-	return tally_nl_end(skb, hdr,
-		put_facts(skb, &facts) ?:
-		nla_put_u32(skb, TALLY_A_ARENA_ID, arena->id) ?:
-		put_rights(skb, arena) ?:
-		put_attached(skb, arena));
+	if (put_facts(skb, &facts) ||
+	    nla_put_u32(skb, TALLY_A_ARENA_ID, arena->id) ||
+	    tally_nl_put_list(skb, hdr, TALLY_A_ARENA_RIGHTS, put_right,
+			      arena) ||
+	    tally_nl_put_list(skb, hdr, TALLY_A_ARENA_ATTACHED, put_attached,
+			      arena)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
 }
 
 static int take_config(struct genl_info *info, struct tally_arena_config *c)
@@ -316,30 +312,6 @@ int tally_nl_arena_get_start(struct netlink_callback *cb)
 	return tally_nl_start(cb, TALLY_A_ARENA_NODE);
 }
 
-static void *next_arena(struct netlink_callback *cb, void *prev)
-{
-	return tally_arena_next(tally_nl_cursor(cb)->node, prev);
-}
-
-static bool match_arena(struct netlink_callback *cb, void *entry)
-{
-	struct tally_arena *arena = entry;
-
-	return tally_nl_dump_name(cb, TALLY_A_ARENA_NAME, arena->config.name);
-}
-
-static void put_arena(void *entry)
-{
-	tally_arena_put(entry);
-}
-
-static const struct tally_nl_list arenas = {
-	.next = next_arena,
-	.put = put_arena,
-	.match = match_arena,
-	.fill = fill_arena,
-};
-
 /**
  * tally_nl_arena_get_dumpit - arena-get
  * @skb: to be filled
@@ -349,5 +321,17 @@ static const struct tally_nl_list arenas = {
  */
 int tally_nl_arena_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return tally_nl_dump(skb, cb, &arenas);
+	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
+	struct tally_arena *arena;
+	int err = 0;
+
+	while (!err && (arena = tally_arena_next(cursor->node, cursor->id))) {
+		if (tally_nl_dump_name(cb, TALLY_A_ARENA_NAME,
+				       arena->config.name))
+			err = tally_nl_dump(skb, cb, fill_arena, arena);
+		if (!err)
+			cursor->id = arena->id;
+		tally_arena_put(arena);
+	}
+	return tally_nl_dump_to(skb, cb, err);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "compat/genl_compat.h"
 #include "netlink/family.h"
 #include "netlink/msg.h"
 
@@ -24,17 +25,22 @@ static int fill_event(struct sk_buff *skb, struct tally_node *node,
 		      const char *event, const char *subject,
 		      const char *detail)
 {
-	const struct tally_nl_to to = { .cmd = TALLY_CMD_EVENT };
+	struct genl_info info;
 	void *hdr;
 
-	hdr = tally_nl_begin(skb, &to);
+	genl_info_init_ntf(&info, &tally_nl_family, TALLY_CMD_EVENT);
+	hdr = tally_nl_begin(skb, &info);
 	if (!hdr)
 		return -EMSGSIZE;
-	return tally_nl_end(skb, hdr,
-		nla_put_string(skb, TALLY_A_EVENT_NODE, node->config.name) ?:
-		nla_put_string(skb, TALLY_A_EVENT_NAME, event) ?:
-		tally_nl_put_text(skb, TALLY_A_EVENT_SUBJECT, subject) ?:
-		tally_nl_put_text(skb, TALLY_A_EVENT_DETAIL, detail));
+	if (nla_put_string(skb, TALLY_A_EVENT_NODE, node->config.name) ||
+	    nla_put_string(skb, TALLY_A_EVENT_NAME, event) ||
+	    tally_nl_put_text(skb, TALLY_A_EVENT_SUBJECT, subject) ||
+	    tally_nl_put_text(skb, TALLY_A_EVENT_DETAIL, detail)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
 }
 
 /**
@@ -44,7 +50,7 @@ static int fill_event(struct sk_buff *skb, struct tally_node *node,
  * @subject: to whom or what, or ""
  * @detail: more words, or ""
  *
- * Best effort: nobody is told when memory is short. Context: may sleep.
+ * Without memory they are not told. Context: may sleep.
  */
 void tally_netlink_event(struct tally_node *node, const char *event,
 			 const char *subject, const char *detail)

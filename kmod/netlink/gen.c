@@ -123,7 +123,7 @@ static const struct nla_policy tally_object_add_nl_policy[TALLY_A_OBJECT_BUDGET_
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
 	[TALLY_A_OBJECT_UID] = { .type = NLA_U32, },
 	[TALLY_A_OBJECT_GID] = { .type = NLA_U32, },
 	[TALLY_A_OBJECT_PERM] = NLA_POLICY_MAX(NLA_U32, 511),
@@ -140,7 +140,7 @@ static const struct nla_policy tally_object_set_nl_policy[TALLY_A_OBJECT_BUDGET_
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
 	[TALLY_A_OBJECT_CACHE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[TALLY_A_OBJECT_BUDGET] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_object_budget_range),
 	[TALLY_A_OBJECT_BUDGET_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_object_budget_ms_range),
@@ -151,16 +151,15 @@ static const struct nla_policy tally_object_del_nl_policy[TALLY_A_OBJECT_TYPE + 
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
 };
 
 /* TALLY_CMD_OBJECT_GET - dump */
-static const struct nla_policy tally_object_get_nl_policy[TALLY_A_OBJECT_ASK + 1] = {
+static const struct nla_policy tally_object_get_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
-	[TALLY_A_OBJECT_ASK] = { .type = NLA_FLAG, },
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
 };
 
 /* TALLY_CMD_STATS_GET - do */
@@ -168,12 +167,20 @@ static const struct nla_policy tally_stats_get_nl_policy[TALLY_A_STAT_NODE + 1] 
 	[TALLY_A_STAT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 };
 
-/* TALLY_CMD_OBJECT_BREAK - dump */
+/* TALLY_CMD_OBJECT_BREAK - do */
 static const struct nla_policy tally_object_break_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
 	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 3),
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
+};
+
+/* TALLY_CMD_OBJECT_ASK - do */
+static const struct nla_policy tally_object_ask_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
+	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
 };
 
 /* Ops table for tally */
@@ -290,7 +297,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.dumpit		= tally_nl_object_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_object_get_nl_policy,
-		.maxattr	= TALLY_A_OBJECT_ASK,
+		.maxattr	= TALLY_A_OBJECT_TYPE,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
 	{
@@ -302,12 +309,17 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_OBJECT_BREAK,
-		.start		= tally_nl_object_break_start,
-		.dumpit		= tally_nl_object_break_dumpit,
-		.done		= tally_nl_done,
+		.doit		= tally_nl_object_break_doit,
 		.policy		= tally_object_break_nl_policy,
 		.maxattr	= TALLY_A_OBJECT_TYPE,
-		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= TALLY_CMD_OBJECT_ASK,
+		.doit		= tally_nl_object_ask_doit,
+		.policy		= tally_object_ask_nl_policy,
+		.maxattr	= TALLY_A_OBJECT_TYPE,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 };
 

@@ -21,7 +21,6 @@ int tally_nl_node_users_get_start(struct netlink_callback *cb);
 int tally_nl_peer_get_start(struct netlink_callback *cb);
 int tally_nl_arena_get_start(struct netlink_callback *cb);
 int tally_nl_object_get_start(struct netlink_callback *cb);
-int tally_nl_object_break_start(struct netlink_callback *cb);
 int tally_nl_done(struct netlink_callback *cb);
 
 int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info);
@@ -42,8 +41,8 @@ int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info);
 int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb);
 int tally_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
-int tally_nl_object_break_dumpit(struct sk_buff *skb,
-				 struct netlink_callback *cb);
+int tally_nl_object_break_doit(struct sk_buff *skb, struct genl_info *info);
+int tally_nl_object_ask_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	TALLY_NLGRP_MONITOR,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cred.h>
-#include <linux/slab.h>
-#include "genl_compat.h"
+#include "compat/genl_compat.h"
 #include "base/name.h"
 #include "netlink/msg.h"
+#include "session/nodes.h"
+
+/* An entry of a list, and the length of the list behind it. */
+#define LIST_ROOM	256
 
 /* Raised with every change that a dump might show half of. */
 static atomic_t generation = ATOMIC_INIT(1);
@@ -29,37 +32,15 @@ void tally_nl_changed(void)
 /**
  * tally_nl_begin - begin a message
  * @skb: where
- * @to: what it is
+ * @info: the request, or what stands for one in a dump or a notification
  *
- * Return: the header for tally_nl_end(), NULL when there is no room.
+ * Return: the header for genlmsg_end() or genlmsg_cancel(), NULL when there is
+ * no room.
  */
-void *tally_nl_begin(struct sk_buff *skb, const struct tally_nl_to *to)
+void *tally_nl_begin(struct sk_buff *skb, const struct genl_info *info)
 {
-	void *hdr;
-
-	hdr = genlmsg_put(skb, to->portid, to->seq, &tally_nl_family,
-			  to->flags, to->cmd);
-	if (hdr && to->cb)
-		genl_dump_check_consistent(to->cb, hdr);
-	return hdr;
-}
-
-/**
- * tally_nl_end - end a message, or take it back
- * @skb: where
- * @hdr: from tally_nl_begin()
- * @err: 0 when everything was put
- *
- * Return: 0 or -EMSGSIZE.
- */
-int tally_nl_end(struct sk_buff *skb, void *hdr, int err)
-{
-	if (err) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	return genlmsg_put(skb, info->snd_portid, info->snd_seq,
+			   &tally_nl_family, 0, info->genlhdr->cmd);
 }
 
 /**
@@ -70,81 +51,78 @@ int tally_nl_end(struct sk_buff *skb, void *hdr, int err)
  *
  * Return: 0 or negative errno.
  */
-int tally_nl_reply(struct genl_info *info,
-		   int (*fill)(struct sk_buff *skb,
-			       const struct tally_nl_to *to, void *entry),
-		   void *entry)
+int tally_nl_reply(struct genl_info *info, tally_nl_fill fill, void *entry)
 {
-	const struct tally_nl_to to = {
-		.portid = info->snd_portid,
-		.seq = info->snd_seq,
-		.cmd = info->genlhdr->cmd,
-	};
+	size_t size = GENLMSG_DEFAULT_SIZE;
 	struct sk_buff *msg;
 	int err;
 
-	msg = nlmsg_new(TALLY_NL_MSG_SIZE, GFP_KERNEL);
-	if (!msg)
-		return -ENOMEM;
-	err = fill(msg, &to, entry);
-	if (err) {
+	do {
+		msg = genlmsg_new(size, GFP_KERNEL);
+		if (!msg)
+			return -ENOMEM;
+		err = fill(msg, info, entry);
+		if (!err)
+			return genlmsg_reply(msg, info);
 		nlmsg_free(msg);
-		return err;
-	}
-	return genlmsg_reply(msg, info);
+		size *= 2;
+	} while (err == -EMSGSIZE && size < TALLY_NL_MSG_MAX);
+	return err;
 }
 
 /**
- * tally_nl_dump_to - what the messages of a dump are
- * @cb: the dump
- * @to: filled
- */
-void tally_nl_dump_to(struct netlink_callback *cb, struct tally_nl_to *to)
-{
-	const struct genlmsghdr *hdr = nlmsg_data(cb->nlh);
-
-	cb->seq = tally_nl_generation();
-	to->portid = NETLINK_CB(cb->skb).portid;
-	to->seq = cb->nlh->nlmsg_seq;
-	to->flags = NLM_F_MULTI;
-	to->cmd = hdr->cmd;
-	to->cb = cb;
-}
-
-/**
- * tally_nl_dump - one round of a dump
+ * tally_nl_dump - write an entry into a dump
  * @skb: to be filled
  * @cb: the dump
- * @list: what it goes through
+ * @fill: writes @entry
+ * @entry: a node, a peer, …
  *
- * Goes on by count: a change between two rounds is told to the reader, who
- * asks again.
+ * Return: 0, or -EMSGSIZE when it has to be the first of the next message.
+ */
+int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
+		  tally_nl_fill fill, void *entry)
+{
+	struct nlmsghdr *nlh = (void *)skb_tail_pointer(skb);
+	struct genl_info info;
+	int err;
+
+	tally_genl_info_dump(cb, &info);
+	err = fill(skb, &info, entry);
+	if (err)
+		return err;
+	nlh->nlmsg_flags |= NLM_F_MULTI;
+	nl_dump_check_consistent(cb, nlh);
+	return 0;
+}
+
+/**
+ * tally_nl_dump_from - begin a round of a dump
+ * @cb: the dump
+ *
+ * A change since the round before is told to the reader, who may ask again.
+ *
+ * Return: where it stands.
+ */
+struct tally_nl_cursor *tally_nl_dump_from(struct netlink_callback *cb)
+{
+	cb->seq = tally_nl_generation();
+	return tally_nl_cursor(cb);
+}
+
+/**
+ * tally_nl_dump_to - end a round of a dump
+ * @skb: filled
+ * @cb: the dump
+ * @err: 0 at the end of the list
  *
  * Return: bytes filled, 0 at the end, or negative errno.
  */
-int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
-		  const struct tally_nl_list *list)
+int tally_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb, int err)
 {
-	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
-	struct tally_nl_to to;
-	void *entry = NULL;
-	u32 i = 0;
-	int err;
-
-	tally_nl_dump_to(cb, &to);
-	while ((entry = list->next(cb, entry))) {
-		if (i++ < cursor->done)
-			continue;
-		err = list->match(cb, entry) ? list->fill(skb, &to, entry) : 0;
-		if (err) {
-			list->put(entry);
-			return skb->len ?: err;
-		}
-		cursor->done++;
-	}
-	/* What the walk missed when an entry went away under it is told too. */
-	cb->seq = tally_nl_generation();
-	return skb->len;
+	/* What was missed as it went away in this round is told too. */
+	if (!err)
+		cb->seq = tally_nl_generation();
+	return skb->len ?: err;
 }
 
 /**
@@ -285,15 +263,13 @@ struct tally_arena *tally_nl_arena(struct tally_node *node,
  */
 int tally_nl_start(struct netlink_callback *cb, int attr)
 {
-	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
 	struct tally_node *node;
 
 	node = tally_nl_node(sock_net(cb->skb->sk),
 			     tally_genl_dump_attrs(cb)[attr], cb->extack);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
-	cursor->node = node;
-	cb->min_dump_alloc = TALLY_NL_MSG_SIZE;
+	tally_nl_cursor(cb)->node = node;
 	return 0;
 }
 
@@ -307,9 +283,6 @@ int tally_nl_done(struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
 
-	kfree(cursor->asking);
-	if (cursor->object)
-		tally_object_put(cursor->object);
 	if (cursor->arena)
 		tally_arena_put(cursor->arena);
 	if (cursor->node)
@@ -357,10 +330,12 @@ int tally_nl_owner(struct genl_info *info, int uid_attr, kuid_t *uid,
 int tally_nl_put_owner(struct sk_buff *skb, int uid_attr, kuid_t uid,
 		       int gid_attr, kgid_t gid)
 {
-	return nla_put_u32(skb, uid_attr,
-			   from_kuid_munged(current_user_ns(), uid)) ?:
-	       nla_put_u32(skb, gid_attr,
-			   from_kgid_munged(current_user_ns(), gid));
+	if (nla_put_u32(skb, uid_attr,
+			from_kuid_munged(current_user_ns(), uid)) ||
+	    nla_put_u32(skb, gid_attr,
+			from_kgid_munged(current_user_ns(), gid)))
+		return -EMSGSIZE;
+	return 0;
 }
 
 /**
@@ -374,4 +349,43 @@ int tally_nl_put_owner(struct sk_buff *skb, int uid_attr, kuid_t uid,
 int tally_nl_put_text(struct sk_buff *skb, int attr, const char *text)
 {
 	return text[0] ? nla_put_string(skb, attr, text) : 0;
+}
+
+/**
+ * tally_nl_put_list - put a list into a message, and how long it is
+ * @skb: the message
+ * @hdr: its header
+ * @attr: attribute for the length
+ * @put: puts an entry
+ * @of: whose list
+ *
+ * Where a list is longer than even a message of its own, or than
+ * %TALLY_NL_LIST_MAX, the rest is only counted. To be put last.
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int tally_nl_put_list(struct sk_buff *skb, void *hdr, int attr,
+		      tally_nl_put_entry put, void *of)
+{
+	struct nlattr *length = nla_reserve(skb, attr, sizeof(u32));
+	bool alone = (void *)genlmsg_nlhdr(hdr) == skb->data;
+	u32 i, room = TALLY_NL_LIST_MAX;
+	int err;
+
+	if (!length)
+		return -EMSGSIZE;
+	for (i = 0; ; i++) {
+		if (i < room && skb_tailroom(skb) < LIST_ROOM) {
+			if (!alone)
+				return -EMSGSIZE;
+			room = i;
+		}
+		err = put(i < room ? skb : NULL, of, i);
+		if (err == -ENOENT)
+			break;
+		if (err)
+			return err;
+	}
+	*(u32 *)nla_data(length) = i;
+	return 0;
 }

@@ -7,61 +7,28 @@
 #include "netlink/gen.h"
 #include "session/node.h"
 
-/* One object with its lists of names fits, see TALLY_NL_NAMES_MAX. */
-#define TALLY_NL_MSG_SIZE	16384
-/* Names of waiters, or of attached nodes, in one message; the rest is counted. */
-#define TALLY_NL_NAMES_MAX	64
-
-/**
- * struct tally_nl_to - what a message is: an answer or a part of a dump
- * @portid: who asked
- * @seq: the request's number
- * @flags: NLM_F_*
- * @cmd: TALLY_CMD_*
- * @cb: the dump, or NULL
- */
-struct tally_nl_to {
-	u32 portid;
-	u32 seq;
-	int flags;
-	u8 cmd;
-	struct netlink_callback *cb;
-};
+/* No answer is longer. */
+#define TALLY_NL_MSG_MAX	32768
+/* Of a longer list the rest is counted. */
+#define TALLY_NL_LIST_MAX	64
 
 /**
  * struct tally_nl_cursor - where a dump is, in netlink_callback.ctx
  * @node: the node it is about, referenced; NULL: all of the namespace
- * @arena: the only arena wanted, referenced, or NULL
- * @object: the lock that is taken away, referenced, or NULL
- * @done: entries looked at, or calls made
- * @arena_id: arena the last object was in
- * @object_id: last object
- * @asking: what asking the holders of locks may still cost; owned, or NULL
+ * @arena: the arena it is in, referenced, or NULL
+ * @id: the last entry that was written
  */
 struct tally_nl_cursor {
 	struct tally_node *node;
 	struct tally_arena *arena;
-	struct tally_object *object;
-	u32 done;
-	u32 arena_id;
-	u32 object_id;
-	struct tally_lock_asking *asking;
+	u32 id;
 };
 
-/**
- * struct tally_nl_list - a list of things that a dump goes through
- * @next: the first, or the one after @prev, whose reference it takes over
- * @put: drops a reference
- * @match: is it asked for?
- * @fill: write it as one message
- */
-struct tally_nl_list {
-	void *(*next)(struct netlink_callback *cb, void *prev);
-	void (*put)(void *entry);
-	bool (*match)(struct netlink_callback *cb, void *entry);
-	int (*fill)(struct sk_buff *skb, const struct tally_nl_to *to,
-		    void *entry);
-};
+/* Writes an entry as one message: an answer, a part of a dump, a notification. */
+typedef int (*tally_nl_fill)(struct sk_buff *skb, const struct genl_info *info,
+			     void *entry);
+/* Puts the i-th entry of a list, if there is a message. 0, -ENOENT, -EMSGSIZE. */
+typedef int (*tally_nl_put_entry)(struct sk_buff *skb, void *of, u32 i);
 
 static inline struct tally_nl_cursor *
 tally_nl_cursor(struct netlink_callback *cb)
@@ -70,15 +37,13 @@ tally_nl_cursor(struct netlink_callback *cb)
 	return (struct tally_nl_cursor *)cb->ctx;
 }
 
-void *tally_nl_begin(struct sk_buff *skb, const struct tally_nl_to *to);
-int tally_nl_end(struct sk_buff *skb, void *hdr, int err);
-int tally_nl_reply(struct genl_info *info,
-		   int (*fill)(struct sk_buff *skb,
-			       const struct tally_nl_to *to, void *entry),
-		   void *entry);
+void *tally_nl_begin(struct sk_buff *skb, const struct genl_info *info);
+int tally_nl_reply(struct genl_info *info, tally_nl_fill fill, void *entry);
 int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
-		  const struct tally_nl_list *list);
-void tally_nl_dump_to(struct netlink_callback *cb, struct tally_nl_to *to);
+		  tally_nl_fill fill, void *entry);
+struct tally_nl_cursor *tally_nl_dump_from(struct netlink_callback *cb);
+int tally_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb,
+		     int err);
 bool tally_nl_dump_name(struct netlink_callback *cb, int attr,
 			const char *name);
 
@@ -97,6 +62,8 @@ int tally_nl_owner(struct genl_info *info, int uid_attr, kuid_t *uid,
 int tally_nl_put_owner(struct sk_buff *skb, int uid_attr, kuid_t uid,
 		       int gid_attr, kgid_t gid);
 int tally_nl_put_text(struct sk_buff *skb, int attr, const char *text);
+int tally_nl_put_list(struct sk_buff *skb, void *hdr, int attr,
+		      tally_nl_put_entry put, void *of);
 
 u32 tally_nl_generation(void);
 void tally_nl_changed(void);

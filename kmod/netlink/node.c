@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/ktime.h>
-#include "genl_compat.h"
+#include "compat/genl_compat.h"
 #include "netlink/family.h"
 #include "netlink/msg.h"
+#include "session/nodes.h"
 
 static_assert((int)TALLY_NODE_STATUS_STOPPED == (int)TALLY_NODE_STOPPED);
 
@@ -15,8 +16,9 @@ struct node_counts {
 
 static void count(struct tally_node *node, struct node_counts *counts)
 {
-	struct tally_arena *arena = NULL;
+	struct tally_arena *arena;
 	struct list_head *pos;
+	u32 after = 0;
 
 	memset(counts, 0, sizeof(*counts));
 	mutex_lock(&node->lock);
@@ -28,26 +30,30 @@ static void count(struct tally_node *node, struct node_counts *counts)
 	mutex_unlock(&node->lock);
 	if (counts->state != TALLY_NODE_RUNNING)
 		return;
-	while ((arena = tally_arena_next(node, arena)))
+	while ((arena = tally_arena_next(node, after))) {
+		after = arena->id;
 		counts->arenas++;
+		tally_arena_put(arena);
+	}
 }
 
 static int put_config(struct sk_buff *skb, const struct tally_node_config *c)
 {
-	return nla_put_string(skb, TALLY_A_NODE_NAME, c->name) ?:
-	       nla_put_u16(skb, TALLY_A_NODE_PORT, c->port) ?:
-	       nla_put_u32(skb, TALLY_A_NODE_LEASE, c->lease_ms) ?:
-	       (c->epoch ? nla_put_u32(skb, TALLY_A_NODE_EPOCH, c->epoch) : 0) ?:
-	       tally_nl_put_text(skb, TALLY_A_NODE_KEY, c->key) ?:
-	       (c->no_atomics ?
-		nla_put_flag(skb, TALLY_A_NODE_NO_ATOMICS) : 0) ?:
-	       (c->clean ? nla_put_flag(skb, TALLY_A_NODE_CLEAN) : 0) ?:
-	       (c->mem_limit ?
-		nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_LIMIT, c->mem_limit,
-				  TALLY_A_NODE_PAD) : 0);
+	if (nla_put_string(skb, TALLY_A_NODE_NAME, c->name) ||
+	    nla_put_u16(skb, TALLY_A_NODE_PORT, c->port) ||
+	    nla_put_u32(skb, TALLY_A_NODE_LEASE, c->lease_ms) ||
+	    (c->epoch && nla_put_u32(skb, TALLY_A_NODE_EPOCH, c->epoch)) ||
+	    tally_nl_put_text(skb, TALLY_A_NODE_KEY, c->key) ||
+	    (c->no_atomics && nla_put_flag(skb, TALLY_A_NODE_NO_ATOMICS)) ||
+	    (c->clean && nla_put_flag(skb, TALLY_A_NODE_CLEAN)) ||
+	    (c->mem_limit &&
+	     nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_LIMIT, c->mem_limit,
+			       TALLY_A_NODE_PAD)))
+		return -EMSGSIZE;
+	return 0;
 }
 
-static int fill_node(struct sk_buff *skb, const struct tally_nl_to *to,
+static int fill_node(struct sk_buff *skb, const struct genl_info *info,
 		     void *entry)
 {
 	struct tally_node *node = entry;
@@ -55,24 +61,27 @@ static int fill_node(struct sk_buff *skb, const struct tally_nl_to *to,
 	u64 age;
 	void *hdr;
 
-	hdr = tally_nl_begin(skb, to);
+	hdr = tally_nl_begin(skb, info);
 	if (!hdr)
 		return -EMSGSIZE;
 	count(node, &counts);
 	age = div_u64(ktime_get_boottime_ns() - node->started, NSEC_PER_MSEC);
-	return tally_nl_end(skb, hdr,
-		put_config(skb, &node->config) ?:
-		nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_USED,
-				  atomic64_read(&node->mem_used),
-				  TALLY_A_NODE_PAD) ?:
-		nla_put_u32(skb, TALLY_A_NODE_STATE, counts.state) ?:
-		nla_put_u64_64bit(skb, TALLY_A_NODE_INCARNATION,
-				  node->incarnation, TALLY_A_NODE_PAD) ?:
-		nla_put_u64_64bit(skb, TALLY_A_NODE_AGE, age,
-				  TALLY_A_NODE_PAD) ?:
-		nla_put_u32(skb, TALLY_A_NODE_PEERS, counts.peers) ?:
-		nla_put_u32(skb, TALLY_A_NODE_ARENAS, counts.arenas) ?:
-		nla_put_u32(skb, TALLY_A_NODE_USERS, counts.users));
+	if (put_config(skb, &node->config) ||
+	    nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_USED,
+			      atomic64_read(&node->mem_used),
+			      TALLY_A_NODE_PAD) ||
+	    nla_put_u32(skb, TALLY_A_NODE_STATE, counts.state) ||
+	    nla_put_u64_64bit(skb, TALLY_A_NODE_INCARNATION,
+			      node->incarnation, TALLY_A_NODE_PAD) ||
+	    nla_put_u64_64bit(skb, TALLY_A_NODE_AGE, age, TALLY_A_NODE_PAD) ||
+	    nla_put_u32(skb, TALLY_A_NODE_PEERS, counts.peers) ||
+	    nla_put_u32(skb, TALLY_A_NODE_ARENAS, counts.arenas) ||
+	    nla_put_u32(skb, TALLY_A_NODE_USERS, counts.users)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
 }
 
 static int take_config(struct genl_info *info, struct tally_node_config *c)
@@ -193,30 +202,6 @@ int tally_nl_node_get_start(struct netlink_callback *cb)
 	return tally_nl_start(cb, TALLY_A_NODE_NAME);
 }
 
-static void *next_one(struct netlink_callback *cb, void *prev)
-{
-	return tally_node_next(sock_net(cb->skb->sk), prev);
-}
-
-static bool match_one(struct netlink_callback *cb, void *entry)
-{
-	struct tally_node *node = entry;
-
-	return tally_nl_dump_name(cb, TALLY_A_NODE_NAME, node->config.name);
-}
-
-static void put_one(void *entry)
-{
-	tally_node_put(entry);
-}
-
-static const struct tally_nl_list nodes = {
-	.next = next_one,
-	.put = put_one,
-	.match = match_one,
-	.fill = fill_node,
-};
-
 /**
  * tally_nl_node_get_dumpit - node-get
  * @skb: to be filled
@@ -226,22 +211,40 @@ static const struct tally_nl_list nodes = {
  */
 int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return tally_nl_dump(skb, cb, &nodes);
+	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
+	struct net *net = sock_net(cb->skb->sk);
+	struct tally_node *node;
+	int err = 0;
+
+	while (!err && (node = tally_node_next(net, cursor->id))) {
+		if (tally_nl_dump_name(cb, TALLY_A_NODE_NAME,
+				       node->config.name))
+			err = tally_nl_dump(skb, cb, fill_node, node);
+		if (!err)
+			cursor->id = node->id;
+		tally_node_put(node);
+	}
+	return tally_nl_dump_to(skb, cb, err);
 }
 
-static int fill_user(struct sk_buff *skb, const struct tally_nl_to *to,
-		     const struct tally_user *user)
+static int fill_user(struct sk_buff *skb, const struct genl_info *info,
+		     void *entry)
 {
+	const struct tally_user *user = entry;
 	void *hdr;
 
-	hdr = tally_nl_begin(skb, to);
+	hdr = tally_nl_begin(skb, info);
 	if (!hdr)
 		return -EMSGSIZE;
-	return tally_nl_end(skb, hdr,
-		nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ?:
-		tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ?:
-		nla_put_u32(skb, TALLY_A_USER_PID, user->pid) ?:
-		tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm));
+	if (nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ||
+	    tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ||
+	    nla_put_u32(skb, TALLY_A_USER_PID, user->pid) ||
+	    tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
 }
 
 /**
@@ -265,34 +268,30 @@ int tally_nl_node_users_get_start(struct netlink_callback *cb)
 int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 				   struct netlink_callback *cb)
 {
-	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
+	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
 	struct tally_user *user;
-	struct tally_nl_to to;
 	int err = 0;
-	u32 i = 0;
 
-	tally_nl_dump_to(cb, &to);
+	/* In the order of their ids. */
 	mutex_lock(&cursor->node->lock);
 	list_for_each_entry(user, &cursor->node->users, list) {
-		if (i++ < cursor->done)
+		if (user->id <= cursor->id)
 			continue;
-		err = fill_user(skb, &to, user);
+		err = tally_nl_dump(skb, cb, fill_user, user);
 		if (err)
 			break;
-		cursor->done++;
+		cursor->id = user->id;
 	}
 	mutex_unlock(&cursor->node->lock);
-	return skb->len ?: err;
+	return tally_nl_dump_to(skb, cb, err);
 }
 
 static int put_item(struct sk_buff *skb, int attr, const char *name, u64 value)
 {
-	struct nlattr *nest;
+	struct nlattr *nest = nla_nest_start(skb, attr);
 
-	nest = nla_nest_start(skb, attr);
-	if (!nest)
-		return -EMSGSIZE;
-	if (nla_put_string(skb, TALLY_A_STAT_ITEM_NAME, name) ||
+	if (!nest ||
+	    nla_put_string(skb, TALLY_A_STAT_ITEM_NAME, name) ||
 	    nla_put_u64_64bit(skb, TALLY_A_STAT_ITEM_VALUE, value,
 			      TALLY_A_STAT_ITEM_PAD))
 		return -EMSGSIZE;
@@ -313,18 +312,22 @@ static int put_stats(struct sk_buff *skb, struct tally_stats *stats)
 	return err;
 }
 
-static int fill_stats(struct sk_buff *skb, const struct tally_nl_to *to,
+static int fill_stats(struct sk_buff *skb, const struct genl_info *info,
 		      void *entry)
 {
 	struct tally_node *node = entry;
 	void *hdr;
 
-	hdr = tally_nl_begin(skb, to);
+	hdr = tally_nl_begin(skb, info);
 	if (!hdr)
 		return -EMSGSIZE;
-	return tally_nl_end(skb, hdr,
-		nla_put_string(skb, TALLY_A_STAT_NODE, node->config.name) ?:
-		put_stats(skb, &node->stats));
+	if (nla_put_string(skb, TALLY_A_STAT_NODE, node->config.name) ||
+	    put_stats(skb, &node->stats)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
 }
 
 /**

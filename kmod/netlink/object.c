@@ -1,215 +1,98 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/slab.h>
-#include "genl_compat.h"
-#include "counter/counter.h"
-#include "lock/lock.h"
+#include "compat/genl_compat.h"
+#include "home/admin.h"
 #include "netlink/msg.h"
-#include "region/region.h"
+#include "object/type.h"
 
 #define OBJECT_PERM_DEFAULT	0600
-#define LOCK_BUDGET_MS_DEFAULT	10
-/* What a lock adds to a message, at most. */
-#define LOCK_ROOM		(TALLY_NL_NAMES_MAX * \
-				 NLA_ALIGN(NLA_HDRLEN + TALLY_NAME_SIZE) + 512)
 
-static int put_waiters(struct sk_buff *skb, struct tally_object *object)
+/* What any object has. */
+#define COMMON_ATTRS	(BIT_ULL(TALLY_A_OBJECT_NODE) |	\
+			 BIT_ULL(TALLY_A_OBJECT_ARENA) |	\
+			 BIT_ULL(TALLY_A_OBJECT_NAME) |		\
+			 BIT_ULL(TALLY_A_OBJECT_TYPE) |		\
+			 BIT_ULL(TALLY_A_OBJECT_UID) |		\
+			 BIT_ULL(TALLY_A_OBJECT_GID) |		\
+			 BIT_ULL(TALLY_A_OBJECT_PERM))
+
+static int fill_object(struct sk_buff *skb, const struct genl_info *info,
+		       void *entry)
 {
-	char name[TALLY_NAME_SIZE];
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < TALLY_NL_NAMES_MAX && !err &&
-	     !tally_lock_waiter(object, i, name); i++)
-		err = nla_put_string(skb, TALLY_A_OBJECT_WAITER, name);
-	return err;
-}
-
-static int put_holder(struct sk_buff *skb, const struct tally_lock_info *info)
-{
-	if (!info->holder[0] && !info->holder_slot)
-		return 0;
-	if (info->lease_ms != U64_MAX &&
-	    nla_put_u64_64bit(skb, TALLY_A_OBJECT_LEASE, info->lease_ms,
-			      TALLY_A_OBJECT_PAD))
-		return -EMSGSIZE;
-	if (info->pid && nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_PID, info->pid))
-		return -EMSGSIZE;
-	return tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER, info->holder) ?:
-	       tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER_COMM, info->comm) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_SHARED, info->shared) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_HOLDERS, info->holders) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_SLOT,
-			   info->holder_slot) ?:
-	       (info->age_ms != U64_MAX ?
-		nla_put_u64_64bit(skb, TALLY_A_OBJECT_AGE, info->age_ms,
-				  TALLY_A_OBJECT_PAD) : 0);
-}
-
-static int put_settings(struct sk_buff *skb, const struct tally_lock_set *set)
-{
-	return nla_put_u32(skb, TALLY_A_OBJECT_CACHE, set->cache) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_BUDGET, set->grants) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_BUDGET_MS, set->ms);
-}
-
-/*
- * Holders are asked for a list only, if that is wanted: an answer to a change does
- * not wait.  Not before it is certain that the answer fits: it would be asked for
- * again.
- */
-static int put_lock(struct sk_buff *skb, const struct tally_nl_to *to,
-		    struct tally_object *object)
-{
-	struct tally_lock_info info = {};
-
-	BUILD_BUG_ON(LOCK_ROOM * 2 > TALLY_NL_MSG_SIZE);
-	if (to->cb && skb_tailroom(skb) < LOCK_ROOM)
-		return -EMSGSIZE;
-	tally_lock_info(object, &info);
-	if (to->cb && tally_nl_cursor(to->cb)->asking)
-		tally_lock_ask(object, &info, tally_nl_cursor(to->cb)->asking);
-	return nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
-			   object->config.lock_class) ?:
-	       nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ?:
-	       nla_put_u64_64bit(skb, TALLY_A_OBJECT_TOKEN, info.token,
-				 TALLY_A_OBJECT_PAD) ?:
-	       put_settings(skb, &info.set) ?:
-	       put_holder(skb, &info) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_WAITERS, info.waiters) ?:
-	       put_waiters(skb, object);
-}
-
-static int put_by_type(struct sk_buff *skb, const struct tally_nl_to *to,
-		       struct tally_object *object)
-{
-	switch (object->config.type) {
-	case TALLY_TYPE_COUNTER:
-		return nla_put_u64_64bit(skb, TALLY_A_OBJECT_VALUE,
-					 tally_counter_peek(object),
-					 TALLY_A_OBJECT_PAD);
-	case TALLY_TYPE_LOCK:
-		return put_lock(skb, to, object);
-	case TALLY_TYPE_REGION:
-		return nla_put_u64_64bit(skb, TALLY_A_OBJECT_SIZE,
-					 object->config.size,
-					 TALLY_A_OBJECT_PAD);
-	default:
-		return 0;
-	}
-}
-
-static int put_names(struct sk_buff *skb, struct tally_object *object)
-{
+	struct tally_object *object = entry;
 	struct tally_arena *arena = object->arena;
 	struct tally_object_config c;
+	void *hdr;
 
+	hdr = tally_nl_begin(skb, info);
+	if (!hdr)
+		return -EMSGSIZE;
 	mutex_lock(&arena->lock);
 	c = object->config;
 	mutex_unlock(&arena->lock);
-	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ?:
-	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ?:
-	       tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, c.uid,
-				  TALLY_A_OBJECT_GID, c.gid) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_PERM, c.perm) ?:
-	       nla_put_u32(skb, TALLY_A_OBJECT_USERS,
-			   tally_object_users(object));
-}
-
-/* @fenced: nodes that had to be, for it to be taken away; or NULL */
-static int fill(struct sk_buff *skb, const struct tally_nl_to *to,
-		struct tally_object *object, const u32 *fenced)
-{
-	void *hdr;
-
-	hdr = tally_nl_begin(skb, to);
-	if (!hdr)
+	if (nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
+	    nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ||
+	    tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, c.uid,
+			       TALLY_A_OBJECT_GID, c.gid) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_PERM, c.perm) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_USERS,
+			READ_ONCE(object->users)) ||
+	    (c.type->nl_fill && c.type->nl_fill(skb, hdr, object))) {
+		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
-	return tally_nl_end(skb, hdr,
-		put_names(skb, object) ?: put_by_type(skb, to, object) ?:
-		(fenced ? nla_put_u32(skb, TALLY_A_OBJECT_FENCED, *fenced) : 0));
-}
-
-static int fill_object(struct sk_buff *skb, const struct tally_nl_to *to,
-		       void *entry)
-{
-	return fill(skb, to, entry, NULL);
-}
-
-static int take_type(struct genl_info *info, struct tally_object_config *c)
-{
-	struct nlattr **attrs = info->attrs;
-
-	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_TYPE))
-		return -EINVAL;
-	c->type = nla_get_u32(attrs[TALLY_A_OBJECT_TYPE]);
-	if (attrs[TALLY_A_OBJECT_INITIAL] && c->type != TALLY_TYPE_COUNTER)
-		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_INITIAL],
-				     "only a counter has a value", -EINVAL);
-	if (attrs[TALLY_A_OBJECT_CLASS] && c->type != TALLY_TYPE_LOCK)
-		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_CLASS],
-				     "only a lock has a class", -EINVAL);
-	if (attrs[TALLY_A_OBJECT_CACHE] && c->type != TALLY_TYPE_LOCK)
-		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_CACHE],
-				     "only a lock is cached", -EINVAL);
-	if (attrs[TALLY_A_OBJECT_BUDGET] && c->type != TALLY_TYPE_LOCK)
-		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_BUDGET],
-				     "only a lock has a budget", -EINVAL);
-	if (attrs[TALLY_A_OBJECT_BUDGET_MS] && c->type != TALLY_TYPE_LOCK)
-		return tally_nl_fail(info->extack,
-				     attrs[TALLY_A_OBJECT_BUDGET_MS],
-				     "only a lock has a budget", -EINVAL);
-	if (attrs[TALLY_A_OBJECT_SIZE] && c->type != TALLY_TYPE_REGION)
-		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_SIZE],
-				     "only a region has a size", -EINVAL);
-	if (c->type == TALLY_TYPE_REGION &&
-	    GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_SIZE))
-		return -EINVAL;
+	}
+	genlmsg_end(skb, hdr);
 	return 0;
 }
 
-/* What is not given stays as it is. */
-static void take_settings(struct genl_info *info, struct tally_lock_set *set)
+static int check_attrs(struct genl_info *info, const struct tally_type_ops *type)
 {
-	struct nlattr **attrs = info->attrs;
+	u64 known = COMMON_ATTRS | type->nl_attrs;
+	const struct nlattr *attr;
+	int rest;
 
-	if (attrs[TALLY_A_OBJECT_CACHE])
-		set->cache = nla_get_u32(attrs[TALLY_A_OBJECT_CACHE]);
-	if (attrs[TALLY_A_OBJECT_BUDGET])
-		set->grants = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET]);
-	if (attrs[TALLY_A_OBJECT_BUDGET_MS])
-		set->ms = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET_MS]);
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
+		if (!(known & BIT_ULL(nla_type(attr))))
+			return tally_nl_fail(info->extack, attr,
+					     "objects of this type have no such property",
+					     -EINVAL);
+	return 0;
+}
+
+/* The type that is named, or NULL. */
+static const struct tally_type_ops *type_of(struct genl_info *info)
+{
+	const struct tally_type_ops *type;
+
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_TYPE))
+		return NULL;
+	type = tally_type(nla_get_u32(info->attrs[TALLY_A_OBJECT_TYPE]));
+	if (!type)
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[TALLY_A_OBJECT_TYPE],
+				    "there is no such type");
+	return type;
 }
 
 static int take_config(struct genl_info *info, struct tally_object_config *c)
 {
-	struct nlattr **attrs = info->attrs;
+	const struct nlattr *perm = info->attrs[TALLY_A_OBJECT_PERM];
 	int err;
 
-	c->perm = OBJECT_PERM_DEFAULT;
+	c->type = type_of(info);
+	if (!c->type)
+		return -EINVAL;
+	c->perm = perm ? nla_get_u32(perm) : OBJECT_PERM_DEFAULT;
 	c->uid = GLOBAL_ROOT_UID;
 	c->gid = GLOBAL_ROOT_GID;
-	err = take_type(info, c);
-	if (err)
-		return err;
-	if (c->type == TALLY_TYPE_LOCK)
-		c->set.ms = LOCK_BUDGET_MS_DEFAULT;
-	take_settings(info, &c->set);
-	if (attrs[TALLY_A_OBJECT_INITIAL])
-		c->initial = nla_get_u64(attrs[TALLY_A_OBJECT_INITIAL]);
-	if (attrs[TALLY_A_OBJECT_CLASS])
-		c->lock_class = nla_get_u32(attrs[TALLY_A_OBJECT_CLASS]);
-	if (attrs[TALLY_A_OBJECT_SIZE])
-		c->size = nla_get_u64(attrs[TALLY_A_OBJECT_SIZE]);
-	if (c->size > TALLY_REGION_MAX)
-		return tally_nl_fail(info->extack, attrs[TALLY_A_OBJECT_SIZE],
-				     "a region has at most 1 TiB", -EINVAL);
-	if (attrs[TALLY_A_OBJECT_PERM])
-		c->perm = nla_get_u32(attrs[TALLY_A_OBJECT_PERM]);
-	return tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name) ?:
-	       tally_nl_owner(info, TALLY_A_OBJECT_UID, &c->uid,
-			      TALLY_A_OBJECT_GID, &c->gid);
+	err = check_attrs(info, c->type);
+	if (!err)
+		err = tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name);
+	if (!err)
+		err = tally_nl_owner(info, TALLY_A_OBJECT_UID, &c->uid,
+				     TALLY_A_OBJECT_GID, &c->gid);
+	return err;
 }
 
 static const struct nlattr *add_blame(struct genl_info *info, int err)
@@ -241,6 +124,32 @@ static struct tally_arena *arena_of(struct genl_info *info)
 	return arena;
 }
 
+static int add_object(struct genl_info *info, struct tally_arena *arena,
+		      const struct tally_object_config *config)
+{
+	const struct tally_type_ops *type = config->type;
+	struct tally_object *object;
+	const char *reason = NULL;
+	int err;
+
+	object = tally_object_new(arena, config, &reason);
+	if (IS_ERR(object))
+		return tally_nl_fail(info->extack, NULL, reason,
+				     PTR_ERR(object));
+	err = type->nl_take ? type->nl_take(object, info) : 0;
+	if (!err) {
+		err = tally_object_add(object, &reason);
+		if (err)
+			tally_nl_fail(info->extack, add_blame(info, err),
+				      reason, err);
+	}
+	/* It stands, whether this answer can be made or not. */
+	if (!err)
+		tally_nl_reply(info, fill_object, object);
+	tally_object_put(object);
+	return err;
+}
+
 /**
  * tally_nl_object_add_doit - object-add
  * @skb: the request
@@ -251,8 +160,6 @@ static struct tally_arena *arena_of(struct genl_info *info)
 int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tally_object_config config = {};
-	struct tally_object *object;
-	const char *reason = NULL;
 	struct tally_arena *arena;
 	int err;
 
@@ -262,26 +169,16 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	arena = arena_of(info);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
-	err = tally_object_add(arena, &config, &reason);
-	if (err) {
-		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
-		goto put_arena;
-	}
-	object = tally_object_find(arena, config.name);
-	if (object) {
-		/* It stands, whether this answer can be made or not. */
-		tally_nl_reply(info, fill_object, object);
-		tally_object_put(object);
-	}
-put_arena:
+	err = add_object(info, arena, &config);
 	tally_arena_put(arena);
 	return err;
 }
 
-/* The lock that is named, referenced. */
-static struct tally_object *lock_of(struct genl_info *info)
+/* The object that is named, referenced. */
+static struct tally_object *object_of(struct genl_info *info)
 {
 	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
+	const struct nlattr *type = info->attrs[TALLY_A_OBJECT_TYPE];
 	struct tally_object *object;
 	struct tally_arena *arena;
 	char name[TALLY_NAME_SIZE];
@@ -298,23 +195,27 @@ static struct tally_object *lock_of(struct genl_info *info)
 		return ERR_PTR(tally_nl_fail(info->extack, attr,
 					     "there is no object of that name",
 					     -ENOENT));
-	if (object->config.type == TALLY_TYPE_LOCK)
+	if (!type || nla_get_u32(type) == object->config.type->id)
 		return object;
 	tally_object_put(object);
-	return ERR_PTR(tally_nl_fail(info->extack, attr, "it is no lock",
+	return ERR_PTR(tally_nl_fail(info->extack, attr,
+				     "the object is of another type",
 				     -EPROTOTYPE));
 }
 
-static int set_lock(struct genl_info *info, struct tally_object *object)
+/* Answered with the object as it is then. */
+static int change(struct genl_info *info, struct tally_object *object,
+		  int (*how)(struct tally_object *object,
+			     struct genl_info *info))
 {
-	struct tally_lock_set set;
 	int err;
 
-	mutex_lock(&object->arena->lock);
-	set = object->config.set;
-	mutex_unlock(&object->arena->lock);
-	take_settings(info, &set);
-	err = tally_lock_home_set(object, &set);
+	if (!how)
+		return tally_nl_fail(info->extack,
+				     info->attrs[TALLY_A_OBJECT_NAME],
+				     "not for objects of this type",
+				     -EPROTOTYPE);
+	err = how(object, info);
 	if (!err)
 		tally_nl_reply(info, fill_object, object);
 	return err;
@@ -329,122 +230,72 @@ static int set_lock(struct genl_info *info, struct tally_object *object)
  */
 int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct tally_object *object = lock_of(info);
+	struct tally_object *object = object_of(info);
+	const struct tally_type_ops *type;
 	int err;
 
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = set_lock(info, object);
+	type = object->config.type;
+	err = check_attrs(info, type);
+	if (!err)
+		err = change(info, object, type->nl_set);
 	tally_object_put(object);
 	return err;
 }
 
-/* What both can use, a dump as a request. */
-static void info_of_dump(struct netlink_callback *cb, struct genl_info *info)
-{
-	*info = (struct genl_info) {
-		.genlhdr = nlmsg_data(cb->nlh),
-		.attrs = tally_genl_dump_attrs(cb),
-		.extack = cb->extack,
-	};
-	genl_info_net_set(info, sock_net(cb->skb->sk));
-}
-
 /**
- * tally_nl_object_break_start - begin object-break
- * @cb: the dump
+ * tally_nl_object_break_doit - object-break
+ * @skb: the request
+ * @info: the request
  *
- * Return: 0.
+ * Return: 0 or negative errno.
  */
-int tally_nl_object_break_start(struct netlink_callback *cb)
+int tally_nl_object_break_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	cb->min_dump_alloc = TALLY_NL_MSG_SIZE;
-	return 0;
-}
-
-static int break_find(struct sk_buff *skb, struct netlink_callback *cb,
-		      const struct tally_nl_to *to)
-{
-	struct tally_object *object;
-	struct genl_info info;
-
-	info_of_dump(cb, &info);
-	object = lock_of(&info);
-	if (IS_ERR(object))
-		return PTR_ERR(object);
-	tally_nl_cursor(cb)->object = object;
-	return fill_object(skb, to, object) ?: skb->len;
-}
-
-static const char *break_fault(int err)
-{
-	switch (err) {
-	case -ESRCH:
-		return "nobody has it";
-	case -EIDRM:
-		return "it was deleted meanwhile";
-	case -ETIMEDOUT:
-		return "its home cannot use its own word now; it is taken away when it can";
-	default:
-		return NULL;
-	}
-}
-
-static int break_lock(struct sk_buff *skb, struct netlink_callback *cb,
-		      const struct tally_nl_to *to)
-{
-	struct tally_object *object = tally_nl_cursor(cb)->object;
-	u32 fenced;
-	int err = tally_lock_home_break(object, &fenced);
-
-	if (err)
-		return tally_nl_fail(cb->extack, NULL, break_fault(err), err);
-	return fill(skb, to, object, &fenced) ?: skb->len;
-}
-
-/**
- * tally_nl_object_break_dumpit - object-break
- * @skb: to be filled
- * @cb: the dump
- *
- * A dump, as it waits for holders: during a do, and until a dump has begun,
- * generic netlink holds a lock that no family can come or go without, and soon
- * none can be used.  So the first call says what the lock is, and the second,
- * when that is read, takes it away.
- *
- * Return: bytes filled, 0 at the end, or negative errno.
- */
-int tally_nl_object_break_dumpit(struct sk_buff *skb,
-				 struct netlink_callback *cb)
-{
-	struct tally_nl_to to;
-
-	tally_nl_dump_to(cb, &to);
-	/* No list, that could change while it is read; and nobody is asked. */
-	cb->seq = 0;
-	to.cb = NULL;
-	switch (tally_nl_cursor(cb)->done++) {
-	case 0:
-		return break_find(skb, cb, &to);
-	case 1:
-		return break_lock(skb, cb, &to);
-	default:
-		return 0;
-	}
-}
-
-static int del_object(struct genl_info *info, struct tally_arena *arena)
-{
-	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
-	const struct nlattr *type = info->attrs[TALLY_A_OBJECT_TYPE];
-	char name[TALLY_NAME_SIZE];
-	const char *reason = NULL;
+	struct tally_object *object = object_of(info);
 	int err;
 
-	nla_strscpy(name, attr, sizeof(name));
-	err = tally_object_del(arena, name, type ? nla_get_u32(type) : 0,
-			       &reason);
-	return tally_nl_fail(info->extack, err ? attr : NULL, reason, err);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = change(info, object, object->config.type->nl_break);
+	tally_object_put(object);
+	return err;
+}
+
+/**
+ * tally_nl_object_ask_doit - object-ask
+ * @skb: the request
+ * @info: the request
+ *
+ * Return: 0 or negative errno.
+ */
+int tally_nl_object_ask_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct tally_type_ops *type = type_of(info);
+	char arena[TALLY_NAME_SIZE] = "", name[TALLY_NAME_SIZE] = "";
+	struct tally_node *node;
+	int err;
+
+	if (!type)
+		return -EINVAL;
+	if (!type->nl_ask)
+		return tally_nl_fail(info->extack,
+				     info->attrs[TALLY_A_OBJECT_TYPE],
+				     "not for objects of this type",
+				     -EPROTOTYPE);
+	if (info->attrs[TALLY_A_OBJECT_ARENA])
+		nla_strscpy(arena, info->attrs[TALLY_A_OBJECT_ARENA],
+			    sizeof(arena));
+	if (info->attrs[TALLY_A_OBJECT_NAME])
+		nla_strscpy(name, info->attrs[TALLY_A_OBJECT_NAME],
+			    sizeof(name));
+	node = tally_nl_node_running(info, TALLY_A_OBJECT_NODE);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	err = type->nl_ask(node, arena, name);
+	tally_node_put(node);
+	return err;
 }
 
 /**
@@ -456,6 +307,10 @@ static int del_object(struct genl_info *info, struct tally_arena *arena)
  */
 int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
+	const struct nlattr *type = info->attrs[TALLY_A_OBJECT_TYPE];
+	char name[TALLY_NAME_SIZE];
+	const char *reason = NULL;
 	struct tally_arena *arena;
 	int err;
 
@@ -464,29 +319,20 @@ int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info)
 	arena = arena_of(info);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
-	err = del_object(info, arena);
+	nla_strscpy(name, attr, sizeof(name));
+	err = tally_object_del(arena, name, type ? nla_get_u32(type) : 0,
+			       &reason);
+	if (err)
+		tally_nl_fail(info->extack, attr, reason, err);
 	tally_arena_put(arena);
 	return err;
-}
-
-static int start_asking(struct netlink_callback *cb)
-{
-	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
-
-	if (!tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ASK])
-		return 0;
-	cursor->asking = kmalloc(sizeof(*cursor->asking), GFP_KERNEL);
-	if (!cursor->asking)
-		return -ENOMEM;
-	tally_lock_asking_init(cursor->asking);
-	return 0;
 }
 
 /**
  * tally_nl_object_get_start - begin object-get
  * @cb: the dump
  *
- * Return: 0; -ENOENT when the node or the arena asked for is none; -ENOMEM.
+ * Return: 0, or -ENOENT when the node or the arena asked for is none.
  */
 int tally_nl_object_get_start(struct netlink_callback *cb)
 {
@@ -496,61 +342,45 @@ int tally_nl_object_get_start(struct netlink_callback *cb)
 	int err;
 
 	err = tally_nl_start(cb, TALLY_A_OBJECT_NODE);
-	if (err)
+	if (err || !attr)
 		return err;
-	err = start_asking(cb);
-	if (err)
-		goto err_done;
-	if (!attr)
-		return 0;
 	arena = tally_nl_arena(cursor->node, attr, cb->extack);
 	if (IS_ERR(arena)) {
-		err = PTR_ERR(arena);
-		goto err_done;
+		/* It is not called for a dump that did not start. */
+		tally_nl_done(cb);
+		return PTR_ERR(arena);
 	}
 	cursor->arena = arena;
 	return 0;
-
-err_done:
-	/* It is not called for a dump that did not start. */
-	tally_nl_done(cb);
-	return err;
 }
 
-static bool match_object(struct netlink_callback *cb,
-			 struct tally_object *object)
+/* In the order of ids, which are given once: of arenas, then of objects. */
+static struct tally_object *next_object(struct tally_nl_cursor *cursor,
+					struct nlattr **attrs)
 {
-	const struct nlattr *type =
-		tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_TYPE];
+	const struct nlattr *wanted = attrs[TALLY_A_OBJECT_NAME];
+	struct tally_object *object = NULL;
+	struct tally_arena *arena;
+	char name[TALLY_NAME_SIZE];
 
-	if (type && nla_get_u32(type) != object->config.type)
-		return false;
-	return tally_nl_dump_name(cb, TALLY_A_OBJECT_NAME,
-				  object->config.name);
-}
-
-static int fill_nothing(struct sk_buff *skb, const struct tally_nl_to *to)
-{
-	void *hdr = tally_nl_begin(skb, to);
-
-	return hdr ? tally_nl_end(skb, hdr, 0) : -EMSGSIZE;
-}
-
-static int dump_arena(struct sk_buff *skb, const struct tally_nl_to *to,
-		      struct tally_arena *arena)
-{
-	struct tally_nl_cursor *cursor = tally_nl_cursor(to->cb);
-	struct tally_object *object;
-	int err = 0;
-
-	while (!err && (object = tally_object_next(arena, cursor->object_id))) {
-		if (match_object(to->cb, object))
-			err = fill_object(skb, to, object);
-		if (!err)
-			cursor->object_id = object->id;
-		tally_object_put(object);
+	if (wanted)
+		nla_strscpy(name, wanted, sizeof(name));
+	for (;;) {
+		if (cursor->arena && !wanted)
+			object = tally_object_next(cursor->arena, cursor->id);
+		else if (cursor->arena && !cursor->id)
+			object = tally_object_find(cursor->arena, name);
+		if (object || (cursor->arena && attrs[TALLY_A_OBJECT_ARENA]))
+			return object;
+		arena = tally_arena_next(cursor->node, cursor->arena ?
+					 cursor->arena->id : 0);
+		if (!arena)
+			return NULL;
+		if (cursor->arena)
+			tally_arena_put(cursor->arena);
+		cursor->arena = arena;
+		cursor->id = 0;
 	}
-	return err;
 }
 
 /**
@@ -558,39 +388,23 @@ static int dump_arena(struct sk_buff *skb, const struct tally_nl_to *to,
  * @skb: to be filled
  * @cb: the dump
  *
- * Goes on by id: arenas and objects are listed in the order of their ids,
- * and no id is given twice.
- *
- * Where holders are asked, the first call only begins the list, as that of
- * tally_nl_object_break_dumpit() does.
- *
  * Return: bytes filled, 0 at the end, or negative errno.
  */
 int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb)
 {
-	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
-	struct tally_arena *arena = NULL;
-	struct tally_nl_to to;
-	int err;
+	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
+	struct nlattr **attrs = tally_genl_dump_attrs(cb);
+	const struct nlattr *type = attrs[TALLY_A_OBJECT_TYPE];
+	struct tally_object *object;
+	int err = 0;
 
-	tally_nl_dump_to(cb, &to);
-	if (cursor->asking && !cursor->done++)
-		return fill_nothing(skb, &to) ?: skb->len;
-	while ((arena = tally_arena_next(cursor->node, arena))) {
-		if (arena->id < cursor->arena_id ||
-		    (cursor->arena && cursor->arena != arena))
-			continue;
-		if (arena->id != cursor->arena_id) {
-			cursor->arena_id = arena->id;
-			cursor->object_id = 0;
-		}
-		err = dump_arena(skb, &to, arena);
-		if (err) {
-			tally_arena_put(arena);
-			return skb->len ?: err;
-		}
+	while (!err && (object = next_object(cursor, attrs))) {
+		if (!type || nla_get_u32(type) == object->config.type->id)
+			err = tally_nl_dump(skb, cb, fill_object, object);
+		if (!err)
+			cursor->id = object->id;
+		tally_object_put(object);
 	}
-	cb->seq = tally_nl_generation();
-	return skb->len;
+	return tally_nl_dump_to(skb, cb, err);
 }

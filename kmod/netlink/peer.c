@@ -9,70 +9,79 @@ static int put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in4 = (const void *)addr;
-	struct in6_addr mapped;
+	struct in6_addr ip = in6->sin6_addr;
+	__be16 port = in6->sin6_port;
+	u32 scope = in6->sin6_scope_id;
 
 	if (addr->ss_family == AF_INET) {
-		ipv6_addr_set_v4mapped(in4->sin_addr.s_addr, &mapped);
-		return nla_put(skb, TALLY_A_PEER_ADDR, sizeof(mapped), &mapped) ?:
-		       nla_put_u16(skb, TALLY_A_PEER_PORT, ntohs(in4->sin_port));
+		ipv6_addr_set_v4mapped(in4->sin_addr.s_addr, &ip);
+		port = in4->sin_port;
+		scope = 0;
 	}
-	return nla_put(skb, TALLY_A_PEER_ADDR, sizeof(in6->sin6_addr),
-		       &in6->sin6_addr) ?:
-	       (in6->sin6_scope_id ?
-		nla_put_u32(skb, TALLY_A_PEER_SCOPE, in6->sin6_scope_id) : 0) ?:
-	       nla_put_u16(skb, TALLY_A_PEER_PORT, ntohs(in6->sin6_port));
+	if (nla_put(skb, TALLY_A_PEER_ADDR, sizeof(ip), &ip) ||
+	    (scope && nla_put_u32(skb, TALLY_A_PEER_SCOPE, scope)) ||
+	    nla_put_u16(skb, TALLY_A_PEER_PORT, ntohs(port)))
+		return -EMSGSIZE;
+	return 0;
 }
 
 static int put_session(struct sk_buff *skb, const struct tally_peer_info *info)
 {
 	if (!info->session)
 		return 0;
-	return nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, info->session,
-				 TALLY_A_PEER_PAD) ?:
-	       nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, info->my_slot) ?:
-	       nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, info->peer_slot) ?:
-	       nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
-				 info->incarnation, TALLY_A_PEER_PAD) ?:
-	       (info->auth ? nla_put_flag(skb, TALLY_A_PEER_AUTH) : 0) ?:
-	       (info->atomics ? nla_put_flag(skb, TALLY_A_PEER_ATOMICS) : 0) ?:
-	       nla_put_u32(skb, TALLY_A_PEER_LANES, info->lanes) ?:
-	       tally_nl_put_text(skb, TALLY_A_PEER_DEVICE, info->dev) ?:
-	       nla_put_u32(skb, TALLY_A_PEER_LEASE, info->lease_ms) ?:
-	       nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
-				 info->lease_left_ms, TALLY_A_PEER_PAD);
+	if (nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, info->session,
+			      TALLY_A_PEER_PAD) ||
+	    nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, info->my_slot) ||
+	    nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, info->peer_slot) ||
+	    nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
+			      info->incarnation, TALLY_A_PEER_PAD) ||
+	    (info->auth && nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
+	    (info->atomics && nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
+	    nla_put_u32(skb, TALLY_A_PEER_LANES, info->lanes) ||
+	    tally_nl_put_text(skb, TALLY_A_PEER_DEVICE, info->dev) ||
+	    nla_put_u32(skb, TALLY_A_PEER_LEASE, info->lease_ms) ||
+	    nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
+			      info->lease_left_ms, TALLY_A_PEER_PAD))
+		return -EMSGSIZE;
+	return 0;
 }
 
 static int put_trouble(struct sk_buff *skb, const struct tally_peer_info *info)
 {
 	if (!info->error)
 		return 0;
-	return nla_put_u32(skb, TALLY_A_PEER_ERROR, -info->error) ?:
-	       nla_put_string(skb, TALLY_A_PEER_REFUSAL, info->refusal) ?:
-	       tally_nl_put_text(skb, TALLY_A_PEER_TEXT, info->text);
+	if (nla_put_u32(skb, TALLY_A_PEER_ERROR, -info->error) ||
+	    nla_put_string(skb, TALLY_A_PEER_REFUSAL, info->refusal) ||
+	    tally_nl_put_text(skb, TALLY_A_PEER_TEXT, info->text))
+		return -EMSGSIZE;
+	return 0;
 }
 
-static int fill_peer(struct sk_buff *skb, const struct tally_nl_to *to,
+static int fill_peer(struct sk_buff *skb, const struct genl_info *info,
 		     void *entry)
 {
-	struct tally_peer_info info = {};
+	struct tally_peer_info facts = {};
 	struct tally_peer *peer = entry;
 	void *hdr;
 
-	hdr = tally_nl_begin(skb, to);
+	hdr = tally_nl_begin(skb, info);
 	if (!hdr)
 		return -EMSGSIZE;
-	tally_peer_info(peer, &info);
-	return tally_nl_end(skb, hdr,
-		nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ?:
-		put_addr(skb, &peer->addr) ?:
-		nla_put_string(skb, TALLY_A_PEER_STATE, info.state) ?:
-		(info.epoch ?
-		 nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, info.epoch,
-				   TALLY_A_PEER_PAD) : 0) ?:
-		nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, info.connects,
-				  TALLY_A_PEER_PAD) ?:
-		put_session(skb, &info) ?:
-		put_trouble(skb, &info));
+	tally_peer_info(peer, &facts);
+	if (nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
+	    put_addr(skb, &peer->addr) ||
+	    nla_put_string(skb, TALLY_A_PEER_STATE, facts.state) ||
+	    (facts.epoch &&
+	     nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, facts.epoch,
+			       TALLY_A_PEER_PAD)) ||
+	    nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, facts.connects,
+			      TALLY_A_PEER_PAD) ||
+	    put_session(skb, &facts) || put_trouble(skb, &facts)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
 }
 
 static int take_ipv4(struct genl_info *info, const struct in6_addr *mapped,
@@ -207,30 +216,6 @@ int tally_nl_peer_get_start(struct netlink_callback *cb)
 	return tally_nl_start(cb, TALLY_A_PEER_NODE);
 }
 
-static void *next_peer(struct netlink_callback *cb, void *prev)
-{
-	return tally_peer_next(tally_nl_cursor(cb)->node, prev);
-}
-
-static bool match_peer(struct netlink_callback *cb, void *entry)
-{
-	struct tally_peer *peer = entry;
-
-	return tally_nl_dump_name(cb, TALLY_A_PEER_NAME, peer->name);
-}
-
-static void put_peer(void *entry)
-{
-	tally_peer_put(entry);
-}
-
-static const struct tally_nl_list peers = {
-	.next = next_peer,
-	.put = put_peer,
-	.match = match_peer,
-	.fill = fill_peer,
-};
-
 /**
  * tally_nl_peer_get_dumpit - peer-get
  * @skb: to be filled
@@ -240,5 +225,16 @@ static const struct tally_nl_list peers = {
  */
 int tally_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return tally_nl_dump(skb, cb, &peers);
+	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
+	struct tally_peer *peer;
+	int err = 0;
+
+	while (!err && (peer = tally_peer_next(cursor->node, cursor->id))) {
+		if (tally_nl_dump_name(cb, TALLY_A_PEER_NAME, peer->name))
+			err = tally_nl_dump(skb, cb, fill_peer, peer);
+		if (!err)
+			cursor->id = peer->id;
+		tally_peer_put(peer);
+	}
+	return tally_nl_dump_to(skb, cb, err);
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Regions as their users see them. Keys are fetched from the home as they are
- * needed and belong to one session: a transfer takes its keys and its lanes
- * from the same session, so that a key can never meet another session's QP,
- * which would break it.
- */
+#include "region/client.h"
+
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "region/chunk.h"
-#include "region/region.h"
+#include "home/quota.h"
+#include "region/home.h"
 #include "region/xfer.h"
+#include "session/rpc.h"
+#include "session/session.h"
 
 struct region_key {
 	struct tally_xfer_key key;
@@ -17,48 +16,78 @@ struct region_key {
 };
 
 /**
- * struct tally_region_client - memory keys of a region elsewhere
- * @lock: protects @session and @keys; held while they are fetched
+ * struct region_client - memory keys of a region elsewhere; handle->part
+ * @mrs: number of keys, from the last OPEN
+ * @unit: bytes each covers, likewise
+ * @lock: protects what follows; held while keys are fetched
  * @session: id of the session the keys belong to
- * @mrs: how many there are
+ * @count: how many there are
  * @keys: the keys; NULL before the first is needed
  * @dirty: lanes that carried a Write since the last sync, a bit each
  */
-struct tally_region_client {
+struct region_client {
+	u32 mrs;
+	u32 unit;
 	struct mutex lock;	/* see above */
 	u64 session;
-	u32 mrs;
+	u32 count;
 	struct region_key *keys;
 	unsigned long dirty;
 };
 
 /**
- * tally_region_client_create - make the client side of a region's handle
- * @handle: the handle, as OPEN answered
+ * tally_region_valid - can OPEN have answered this?
+ * @rep: the answer; says that it is a region
+ *
+ * We divide by what it says, and keep a key for each part.
+ *
+ * Return: true if so.
+ */
+bool tally_region_valid(const struct tally_rep_open *rep)
+{
+	u32 mrs = be32_to_cpu(rep->mrs), unit = be32_to_cpu(rep->mr_bytes);
+	u64 size = be64_to_cpu(rep->size);
+
+	return size && size <= TALLY_REGION_MAX && unit >= PAGE_SIZE &&
+	       mrs <= TALLY_QUOTA_PAGES &&
+	       mrs == tally_chunk_mrs(size, unit) && !rep->lock_class &&
+	       !rep->lock_cache && !rep->lock_grants && !rep->lock_ms;
+}
+
+/**
+ * tally_region_attach - a handle becomes, or still is, a region
+ * @handle: the handle
+ * @rep: what OPEN answered
  *
  * Return: 0 or -ENOMEM.
  */
-int tally_region_client_create(struct tally_handle *handle)
+int tally_region_attach(struct tally_handle *handle,
+			const struct tally_rep_open *rep)
 {
-	struct tally_region_client *client;
+	struct region_client *client = handle->part;
 
 	if (handle->object)
 		return 0;
-	client = kzalloc(sizeof(*client), GFP_KERNEL);
-	if (!client)
-		return -ENOMEM;
-	mutex_init(&client->lock);
-	handle->region = client;
+	if (!client) {
+		client = kzalloc(sizeof(*client), GFP_KERNEL);
+		if (!client)
+			return -ENOMEM;
+		mutex_init(&client->lock);
+		handle->part = client;
+	}
+	WRITE_ONCE(client->mrs, be32_to_cpu(rep->mrs));
+	WRITE_ONCE(client->unit, be32_to_cpu(rep->mr_bytes));
 	return 0;
 }
 
 /**
- * tally_region_client_reset - the handle was attached anew: its keys are void
- * @handle: the handle; its size and layout may have changed
+ * tally_region_error - a region cannot be used any more: its keys are void
+ * @handle: the handle
+ * @err: why
  */
-void tally_region_client_reset(struct tally_handle *handle)
+void tally_region_error(struct tally_handle *handle, int err)
 {
-	struct tally_region_client *client = handle->region;
+	struct region_client *client = handle->part;
 
 	if (!client)
 		return;
@@ -70,32 +99,31 @@ void tally_region_client_reset(struct tally_handle *handle)
 }
 
 /**
- * tally_region_client_destroy - the handle goes
+ * tally_region_release - the last reference to a region's handle is gone
  * @handle: the handle
  */
-void tally_region_client_destroy(struct tally_handle *handle)
+void tally_region_release(struct tally_handle *handle)
 {
-	struct tally_region_client *client = handle->region;
+	struct region_client *client = handle->part;
 
 	if (!client)
 		return;
 	kvfree(client->keys);
 	mutex_destroy(&client->lock);
 	kfree(client);
-	handle->region = NULL;
 }
 
 /* Room for the keys of this session; forgets those of another. */
 static int region_keys_prepare(struct tally_handle *handle, u64 session)
 {
-	struct tally_region_client *client = handle->region;
+	struct region_client *client = handle->part;
 
 	if (client->keys && client->session == session)
 		return 0;
 	kvfree(client->keys);
 	client->session = session;
-	client->mrs = READ_ONCE(handle->mrs);
-	client->keys = kvcalloc(client->mrs, sizeof(*client->keys),
+	client->count = READ_ONCE(client->mrs);
+	client->keys = kvcalloc(client->count, sizeof(*client->keys),
 				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	return client->keys ? 0 : -ENOMEM;
 }
@@ -104,7 +132,7 @@ static int region_keys_prepare(struct tally_handle *handle, u64 session)
  * Take the home's answer: keys from @first on. The layout may be another one
  * than the caller believes, if the handle was attached anew between.
  */
-static int region_keys_take(struct tally_region_client *client, u32 first,
+static int region_keys_take(struct region_client *client, u32 first,
 			    u32 unit, const void *reply, u32 len)
 {
 	const struct tally_rep_region_map *head = reply;
@@ -117,7 +145,7 @@ static int region_keys_take(struct tally_region_client *client, u32 first,
 	if (be32_to_cpu(head->mr_bytes) != unit)
 		return -ENOTCONN;
 	count = be32_to_cpu(head->count);
-	if (!count || count > client->mrs - first ||
+	if (!count || count > client->count - first ||
 	    len != sizeof(*head) + count * sizeof(*mr))
 		return -EPROTO;
 	for (i = 0; i < count; i++, key++, mr++) {
@@ -153,7 +181,7 @@ static int region_keys_fetch(const struct tally_xfer_args *args, u32 first,
 	if (err == -EREMOTEIO)
 		err = fatal_signal_pending(current) ? -EINTR : -ENOTCONN;
 	if (!err) {
-		err = region_keys_take(handle->region, first, args->unit, reply,
+		err = region_keys_take(handle->part, first, args->unit, reply,
 				       len);
 		if (err == -EPROTO)
 			tally_session_violation(args->session,
@@ -167,13 +195,13 @@ static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
 		      struct tally_xfer_key *key, long left)
 {
 	struct tally_handle *handle = args->handle;
-	struct tally_region_client *client = handle->region;
+	struct region_client *client = handle->part;
 	int err;
 
 	if (mutex_lock_killable(&client->lock))
 		return -EINTR;
 	err = region_keys_prepare(handle, args->session->id);
-	if (!err && index >= client->mrs)
+	if (!err && index >= client->count)
 		err = -ENOTCONN;
 	if (!err && !client->keys[index].valid)
 		err = region_keys_fetch(args, index, left);
@@ -192,12 +220,13 @@ static ssize_t region_remote(struct tally_handle *handle,
 			     struct iov_iter *iter, u64 pos, u32 lane,
 			     bool write, long timeout)
 {
+	struct region_client *client = handle->part;
 	struct tally_xfer_args args = {
 		.handle = handle,
 		.lane = lane,
 		.pos = pos,
 		.write = write,
-		.unit = READ_ONCE(handle->mr_bytes),
+		.unit = READ_ONCE(client->unit),
 		.session = tally_view_session(handle->view),
 		.timeout = timeout,
 		.key = region_key,
@@ -217,7 +246,8 @@ static ssize_t region_remote(struct tally_handle *handle,
 static ssize_t region_local(struct tally_handle *handle, struct iov_iter *iter,
 			    u64 pos, bool write)
 {
-	struct tally_region_home *home = handle->object->region;
+	struct tally_region_home *home =
+		tally_region_home(handle->object);
 	size_t done = 0, len, n;
 	struct page *page;
 	u32 offset;
@@ -320,7 +350,7 @@ static int region_sync_lane(struct tally_handle *handle, u32 lane, u8 *byte,
  */
 int tally_region_sync(struct tally_handle *handle, long timeout)
 {
-	struct tally_region_client *client = handle->region;
+	struct region_client *client = handle->part;
 	u32 lane;
 	int err = 0;
 	u8 *byte;

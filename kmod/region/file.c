@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Files of regions: regular files of a fixed size without a page cache.
- * Reading and writing is RDMA from and into the caller's pages. Like a block
- * device: reading ends at the end, writing there is ENOSPC, also with
- * O_APPEND.
- *
- * At the home the region can be mapped: ordinary pages, shared.
- */
+#include "region/file.h"
+
 #include <linux/mm.h>
 #include <linux/splice.h>
 #include "fs/file.h"
-#include "region/region.h"
+#include "region/client.h"
+#include "region/home.h"
 
 /* A sync is one small Read on each lane that was written on. */
 #define REGION_SYNC_TIMEOUT	(30 * HZ)

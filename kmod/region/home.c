@@ -1,49 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of regions at their home, and what of it each session may reach. A
- * share is one session's part: memory regions in its protection domain, made
- * when it first asks for their keys.
+ * Memory of regions at their home, and what of it each session may reach:
+ * memory regions in its protection domain, made when it first asks for their
+ * keys.
  *
- * Locks: region->lock, then nothing. share->lock is taken without it and is
- * held while memory is registered, which is bounded by the conn's life. None
- * of them is held while arena->lock is taken, which may be held around
- * tally_region_home_closed().
+ * tally_region_open.lock is held while memory is registered, which is bounded by the
+ * conn's life; nothing else is taken under it.
  */
+#include "region/home.h"
+
+#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "home/export.h"
+#include "home/serve.h"
 #include "region/chunk.h"
-#include "session/peer.h"
-#include "region/region.h"
+#include "session/rpc.h"
 
 #define REGION_ORDER_MAX	9	/* a huge page, where one is to be had */
 /* Keys one answer has room for. */
 #define REGION_MAP_KEYS \
 	((TALLY_REPLY_MAX - sizeof(struct tally_rep_region_map)) / \
 	 sizeof(struct tally_wire_mr))
-
-/**
- * struct region_share - a region as one session may reach it
- * @list: in region->shares, under region->lock
- * @ref: the list, and work under way
- * @session: whose, referenced
- * @lock: protects what follows
- * @closed: nothing may be registered any more
- * @mr_pages: pages of each memory region (the last has less)
- * @mrs: how many there are
- * @mr: the memory regions, NULL where not yet asked for
- */
-struct region_share {
-	struct list_head list;
-	struct kref ref;
-	struct tally_session *session;
-	struct mutex lock;	/* see above */
-	bool closed;
-	u32 mr_pages;
-	u32 mrs;
-	struct tally_mr **mr;
-};
 
 static void region_pages_free(struct tally_region_home *region,
 			      unsigned long n)
@@ -102,68 +82,64 @@ err_free:
 	return fatal_signal_pending(current) ? -EINTR : -ENOMEM;
 }
 
-static int region_charge(struct tally_node *node, u64 bytes)
+/**
+ * tally_region_check - is a region of that size possible?
+ * @object: the region
+ * @reason: says why not
+ *
+ * Return: 0 or -EINVAL.
+ */
+int tally_region_check(struct tally_object *object, const char **reason)
 {
-	u64 limit = node->config.mem_limit;
+	u64 size = tally_region_home(object)->size;
 
-	if (atomic64_add_return(bytes, &node->mem_used) <= limit || !limit)
+	if (size && size <= TALLY_REGION_MAX)
 		return 0;
-	atomic64_sub(bytes, &node->mem_used);
-	tally_stat_inc(&node->stats, TALLY_STAT_QUOTA);
-	return -EDQUOT;
+	*reason = size ? "larger than a region may be" : "a region has a size";
+	return -EINVAL;
 }
 
 /**
- * tally_region_home_create - get the memory of a new region
- * @object: the region; its config says how large
+ * tally_region_create - get the memory of a new region
+ * @object: the region
+ * @reason: says why when it fails
  *
  * Context: process; sleeps for memory.
- * Return: 0; -EINVAL for a bad size, -EDQUOT beyond the node's limit,
- * -ENOMEM; then everything is as before.
+ * Return: 0; -EDQUOT beyond the node's limit, -ENOMEM, -EINTR; then everything
+ * is as before.
  */
-int tally_region_home_create(struct tally_object *object)
+int tally_region_create(struct tally_object *object, const char **reason)
 {
+	struct tally_region_home *region = tally_region_home(object);
 	struct tally_node *node = object->arena->node;
-	struct tally_region_home *region;
-	u64 size = object->config.size;
+	u64 bytes;
 	int err;
 
-	if (!size || size > TALLY_REGION_MAX)
-		return -EINVAL;
-	region = kzalloc(sizeof(*region), GFP_KERNEL);
-	if (!region)
-		return -ENOMEM;
-	region->size = size;
-	region->npages = DIV_ROUND_UP_ULL(size, PAGE_SIZE);
-	mutex_init(&region->lock);
-	INIT_LIST_HEAD(&region->shares);
+	region->npages = DIV_ROUND_UP_ULL(region->size, PAGE_SIZE);
+	bytes = (u64)region->npages << PAGE_SHIFT;
 	init_rwsem(&region->zap);
 	INIT_LIST_HEAD(&region->maps);
-	err = region_charge(node, (u64)region->npages << PAGE_SHIFT);
+	*reason = "beyond the node's memory limit";
+	err = tally_quota_charge(node, &node->mem_used, bytes,
+				 node->config.mem_limit);
 	if (err)
-		goto err_free;
+		return err;
 	err = region_pages_alloc(region);
+	*reason = err == -EINTR ? "interrupted" : "not enough memory";
 	if (err)
-		goto err_uncharge;
-	object->region = region;
-	return 0;
-
-err_uncharge:
-	atomic64_sub((u64)region->npages << PAGE_SHIFT, &node->mem_used);
-err_free:
-	kfree(region);
+		tally_quota_uncharge(&node->mem_used, bytes);
 	return err;
 }
 
 /**
- * tally_region_home_delete - the name is gone: take it out of all programs
+ * tally_region_deleted - the name is gone: take it out of all programs
  * @object: the region
  *
  * A later access to a mapping of it is SIGBUS. Context: process; sleeps.
  */
-void tally_region_home_delete(struct tally_object *object)
+void tally_region_deleted(struct tally_object *object)
 {
-	struct tally_region_home *region = object->region;
+	struct tally_region_home *region = tally_region_home(object);
 	struct tally_region_map *map;
 
 	down_write(&region->zap);
@@ -174,275 +150,219 @@ void tally_region_home_delete(struct tally_object *object)
 }
 
 /**
- * tally_region_home_destroy - the last reference is gone: free the memory
+ * tally_region_destroy - the last reference is gone: free the memory
  * @object: the region; no session has it any more
  */
-void tally_region_home_destroy(struct tally_object *object)
+void tally_region_destroy(struct tally_object *object)
 {
-	struct tally_region_home *region = object->region;
+	struct tally_region_home *region = tally_region_home(object);
 
-	if (!region)
-		return;
-	WARN_ON_ONCE(!list_empty(&region->shares));
 	WARN_ON_ONCE(!list_empty(&region->maps));
 	region_pages_free(region, region->npages);
-	atomic64_sub((u64)region->npages << PAGE_SHIFT,
-		     &object->arena->node->mem_used);
-	mutex_destroy(&region->lock);
-	kfree(region);
-	object->region = NULL;
+	tally_quota_uncharge(&object->arena->node->mem_used,
+			     (u64)region->npages << PAGE_SHIFT);
 }
 
-static void share_free(struct kref *ref)
+static struct tally_region_open *region_of(struct tally_open *open)
 {
-	struct region_share *share = container_of(ref, struct region_share,
-						  ref);
-
-	kvfree(share->mr);
-	mutex_destroy(&share->lock);
-	tally_session_put(share->session);
-	kfree(share);
-}
-
-static void share_put(struct region_share *share)
-{
-	kref_put(&share->ref, share_free);
-}
-
-static struct region_share *share_create(struct tally_session *s, u32 mr_pages,
-					 u32 mrs)
-{
-	struct region_share *share = kzalloc(sizeof(*share), GFP_KERNEL);
-
-	if (!share)
-		return NULL;
-	share->mr = kvcalloc(mrs, sizeof(*share->mr),
-			     GFP_KERNEL | __GFP_NOWARN);
-	if (!share->mr) {
-		kfree(share);
-		return NULL;
-	}
-	kref_init(&share->ref);
-	mutex_init(&share->lock);
-	share->session = tally_session_get(s);
-	share->mr_pages = mr_pages;
-	share->mrs = mrs;
-	return share;
-}
-
-/* Under region->lock. */
-static struct region_share *share_find(struct tally_region_home *region,
-				       struct tally_session *s)
-{
-	struct region_share *share;
-
-	list_for_each_entry(share, &region->shares, list)
-		if (share->session == s)
-			return share;
-	return NULL;
-}
-
-static struct region_share *share_get(struct tally_region_home *region,
-				      struct tally_session *s)
-{
-	struct region_share *share;
-
-	mutex_lock(&region->lock);
-	share = share_find(region, s);
-	if (share)
-		kref_get(&share->ref);
-	mutex_unlock(&region->lock);
-	return share;
+	return container_of(open, struct tally_region_open, open);
 }
 
 /**
- * tally_region_home_opened - a session opens the region
- * @object: the region
- * @s: the session
- * @reply: what OPEN answers; its size, mrs and mr_bytes are filled in
+ * tally_region_open - a session opens the region for the first time
+ * @open: as it will have it
  *
- * Registers nothing. Without memory for the share the region opens all the
- * same, and asking for its keys is -ENOMEM. Context: process.
+ * Registers nothing.
+ *
+ * Return: 0.
  */
-void tally_region_home_opened(struct tally_object *object,
-			      struct tally_session *s,
-			      struct tally_rep_open *reply)
+int tally_region_open(struct tally_open *open)
 {
-	struct tally_region_home *region = object->region;
-	u32 mr_pages, mr_bytes, mrs;
-	struct region_share *share;
+	struct tally_region_open *ro = region_of(open);
+	u64 size = tally_region_home(open->object)->size;
 
-	mr_pages = min_t(u32, s->dev->max_mr_pages, TALLY_REGION_MR_PAGES);
-	mr_bytes = mr_pages * PAGE_SIZE;
-	mrs = tally_chunk_mrs(region->size, mr_bytes);
-	reply->size = cpu_to_be64(region->size);
-	reply->mrs = cpu_to_be32(mrs);
-	reply->mr_bytes = cpu_to_be32(mr_bytes);
-
-	mutex_lock(&region->lock);
-	if (!share_find(region, s)) {
-		share = share_create(s, mr_pages, mrs);
-		if (share)
-			list_add_tail(&share->list, &region->shares);
-	}
-	mutex_unlock(&region->lock);
-}
-
-static u32 share_mr_pages(struct tally_region_home *region,
-			  struct region_share *share, u32 index)
-{
-	unsigned long first = (unsigned long)index * share->mr_pages;
-
-	return min_t(unsigned long, share->mr_pages, region->npages - first);
-}
-
-/* Under share->lock. */
-static void share_unregister(struct tally_region_home *region,
-			     struct region_share *share)
-{
-	u32 i;
-
-	for (i = 0; i < share->mrs; i++) {
-		if (!share->mr[i])
-			continue;
-		tally_mr_destroy(share->mr[i]);
-		share->mr[i] = NULL;
-		atomic_sub(share_mr_pages(region, share, i),
-			   &share->session->mr_pages);
-	}
+	mutex_init(&ro->lock);
+	ro->mr_pages = min_t(u32, open->attach->session->dev->max_mr_pages,
+			     TALLY_REGION_MR_PAGES);
+	ro->mrs = tally_chunk_mrs(size, ro->mr_pages * PAGE_SIZE);
+	return 0;
 }
 
 /**
- * tally_region_home_closed - a session closed the region, or is OVER
+ * tally_region_fill - a region's part of what OPEN answers
  * @object: the region
- * @s: the session
+ * @open: as a session has it, or NULL for our own users
+ * @rep: its size, mrs and mr_bytes are filled in
+ */
+void tally_region_fill(struct tally_object *object, struct tally_open *open,
+		       struct tally_rep_open *rep)
+{
+	rep->size = cpu_to_be64(tally_region_home(object)->size);
+	if (!open)
+		return;
+	rep->mrs = cpu_to_be32(region_of(open)->mrs);
+	rep->mr_bytes = cpu_to_be32(region_of(open)->mr_pages * PAGE_SIZE);
+}
+
+static struct tally_session *open_session(struct tally_region_open *ro)
+{
+	return ro->open.attach->session;
+}
+
+static struct tally_quota *open_quota(struct tally_region_open *ro)
+{
+	struct tally_export *export = open_session(ro)->home;
+
+	return &export->quota;
+}
+
+static u32 open_pages(struct tally_region_open *ro, u32 index)
+{
+	struct tally_region_home *region = tally_region_home(ro->open.object);
+	unsigned long first = (unsigned long)index * ro->mr_pages;
+
+	return min_t(unsigned long, ro->mr_pages, region->npages - first);
+}
+
+static void open_unregister(struct tally_region_open *ro, u32 index)
+{
+	lockdep_assert_held(&ro->lock);
+	if (!ro->key[index].mr)
+		return;
+	tally_mr_destroy(ro->key[index].mr);
+	ro->key[index].mr = NULL;
+	tally_quota_uncharge(&open_quota(ro)->pages, open_pages(ro, index));
+}
+
+/**
+ * tally_region_close - a session closed the region, or is OVER
+ * @open: as it had it
  *
  * After it the session cannot reach the memory. Context: process; sleeps.
  */
-void tally_region_home_closed(struct tally_object *object,
-			      struct tally_session *s)
+void tally_region_close(struct tally_open *open)
 {
-	struct tally_region_home *region = object->region;
-	struct region_share *share;
+	struct tally_region_open *ro = region_of(open);
+	u32 i;
 
-	mutex_lock(&region->lock);
-	share = share_find(region, s);
-	if (share)
-		list_del(&share->list);
-	mutex_unlock(&region->lock);
-	if (!share)
-		return;
-	mutex_lock(&share->lock);
-	share->closed = true;
-	share_unregister(region, share);
-	mutex_unlock(&share->lock);
-	share_put(share);
+	mutex_lock(&ro->lock);
+	ro->closed = true;
+	if (ro->key) {
+		for (i = 0; i < ro->mrs; i++)
+			open_unregister(ro, i);
+		kvfree(ro->key);
+		ro->key = NULL;
+		tally_quota_uncharge(&open_quota(ro)->bytes,
+				     ro->mrs * sizeof(*ro->key));
+	}
+	mutex_unlock(&ro->lock);
 }
 
-static int share_charge(struct tally_session *s, u32 pages)
+/* Register the @index-th part, anew when the rights have changed. */
+static int open_register(struct tally_region_open *ro, u32 index, int access)
 {
-	if (atomic_add_return(pages, &s->mr_pages) <= TALLY_REGION_PAGES_MAX)
-		return 0;
-	atomic_sub(pages, &s->mr_pages);
-	tally_stat_inc(&s->node->stats, TALLY_STAT_QUOTA);
-	return -EDQUOT;
-}
-
-/* Register the @index-th part. Under share->lock. */
-static int share_register(struct tally_region_home *region,
-			  struct region_share *share, u32 index, int access)
-{
-	u32 pages = share_mr_pages(region, share, index);
+	struct tally_region_home *region = tally_region_home(ro->open.object);
+	struct tally_session *s = open_session(ro);
+	struct tally_region_key *key = &ro->key[index];
+	u32 pages = open_pages(ro, index);
 	struct tally_conn *conn;
 	struct tally_mr *mr;
 	int err;
 
-	if (share->mr[index])
+	if (key->mr && key->access == access)
 		return 0;
-	err = share_charge(share->session, pages);
+	open_unregister(ro, index);
+	err = tally_quota_charge(s->node, &open_quota(ro)->pages, pages,
+				 TALLY_QUOTA_PAGES);
 	if (err)
 		return err;
-	conn = tally_session_lane(share->session, index);
+	conn = tally_session_lane(s, index);
 	mr = conn ? tally_mr_create(conn, region->pages +
-				    (unsigned long)index * share->mr_pages,
+				    (unsigned long)index * ro->mr_pages,
 				    pages, access) :
 		    ERR_PTR(-ENOTCONN);
 	if (conn)
 		tally_conn_put(conn);
 	if (IS_ERR(mr)) {
-		atomic_sub(pages, &share->session->mr_pages);
+		tally_quota_uncharge(&open_quota(ro)->pages, pages);
 		return PTR_ERR(mr);
 	}
-	share->mr[index] = mr;
+	key->mr = mr;
+	key->access = access;
 	return 0;
 }
 
-/* Keys from @first on, as many as can be had. Return how many, or an errno. */
-static int share_keys(struct tally_region_home *region,
-		      struct region_share *share, u32 first, int access,
-		      struct tally_wire_mr *out)
+static int open_make_keys(struct tally_region_open *ro)
 {
-	u32 i, n;
-	int err = 0;
+	u64 bytes = ro->mrs * sizeof(*ro->key);
+	int err;
 
-	if (first >= share->mrs)
+	lockdep_assert_held(&ro->lock);
+	if (ro->closed)
+		return -EACCES;
+	if (ro->key)
+		return 0;
+	err = tally_quota_charge(open_session(ro)->node, &open_quota(ro)->bytes,
+				 bytes, TALLY_QUOTA_BYTES);
+	if (err)
+		return err;
+	ro->key = kvcalloc(ro->mrs, sizeof(*ro->key),
+			   GFP_KERNEL | __GFP_NOWARN);
+	if (ro->key)
+		return 0;
+	tally_quota_uncharge(&open_quota(ro)->bytes, bytes);
+	return -ENOMEM;
+}
+
+static int region_access(u8 access)
+{
+	if (access == TALLY_ACCESS_RW)
+		return IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
+		       IB_ACCESS_REMOTE_WRITE;
+	return IB_ACCESS_REMOTE_READ;
+}
+
+/* Keys from @first on, as many as can be had. Return how many, or an errno. */
+static int open_keys(struct tally_region_open *ro, u32 first,
+		     struct tally_wire_mr *out)
+{
+	struct tally_region_key *key;
+	u8 access;
+	u32 i, n;
+	int err;
+
+	if (first >= ro->mrs)
 		return -EINVAL;
-	n = min_t(u32, share->mrs - first, REGION_MAP_KEYS);
-	mutex_lock(&share->lock);
-	for (i = 0; i < n; i++) {
-		err = share->closed ? -ENOTCONN :
-		      share_register(region, share, first + i, access);
+	n = min_t(u32, ro->mrs - first, REGION_MAP_KEYS);
+	mutex_lock(&ro->lock);
+	err = open_make_keys(ro);
+	access = tally_open_access(&ro->open);
+	if (access == TALLY_ACCESS_NONE)
+		err = -EACCES;
+	for (i = 0; !err && i < n; i++) {
+		err = open_register(ro, first + i, region_access(access));
 		if (err)
 			break;
-		out[i].addr = cpu_to_be64(share->mr[first + i]->addr);
-		out[i].rkey = cpu_to_be32(share->mr[first + i]->mr->rkey);
+		key = &ro->key[first + i];
+		out[i].addr = cpu_to_be64(key->mr->addr);
+		out[i].rkey = cpu_to_be32(key->mr->mr->rkey);
 	}
-	mutex_unlock(&share->lock);
+	mutex_unlock(&ro->lock);
 	return i ? i : err;
 }
 
-static int region_access(struct tally_object *object, struct tally_session *s)
-{
-	switch (tally_arena_access(object->arena, s->peer->name)) {
-	case TALLY_ACCESS_RW:
-		return IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
-		       IB_ACCESS_REMOTE_WRITE;
-	case TALLY_ACCESS_RO:
-		return IB_ACCESS_REMOTE_READ;
-	default:
-		return -EACCES;
-	}
-}
-
-static int region_map(struct tally_object *object, struct tally_sreq *req,
+static int region_map(struct tally_region_open *ro, struct tally_sreq *req,
 		      struct tally_rep_region_map *reply)
 {
 	const struct tally_msg_region_map *msg = (const void *)req->body;
-	struct region_share *share;
-	int access, n;
-	bool opened;
-	u32 mr_bytes;
+	int n;
 
-	if (READ_ONCE(object->region->dead))
+	if (READ_ONCE(tally_region_home(ro->open.object)->dead))
 		return -EIDRM;
-	access = region_access(object, req->session);
-	if (access < 0)
-		return access;
-	share = share_get(object->region, req->session);
-	if (!share)
-		return -ENOMEM;
-	/* A CLOSE that came between has not seen this share. */
-	opened = tally_object_opened(object, req->session);
-	n = opened ? share_keys(object->region, share,
-				be32_to_cpu(msg->first), access,
-				(void *)(reply + 1)) : -EACCES;
-	mr_bytes = share->mr_pages << PAGE_SHIFT;
-	share_put(share);
-	if (!opened)
-		tally_region_home_closed(object, req->session);
+	n = open_keys(ro, be32_to_cpu(msg->first), (void *)(reply + 1));
 	if (n > 0) {
 		reply->count = cpu_to_be32(n);
-		reply->mr_bytes = cpu_to_be32(mr_bytes);
+		reply->mr_bytes = cpu_to_be32(ro->mr_pages << PAGE_SHIFT);
 	}
 	return n;
 }
@@ -451,71 +371,40 @@ static int region_map(struct tally_object *object, struct tally_sreq *req,
 static void region_map_work(struct work_struct *work)
 {
 	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
-	struct tally_object *object = req->ctx;
 	struct tally_rep_region_map *reply;
+	struct tally_region_open *ro = req->ctx;
 	int n = -ENOMEM;
 
 	reply = kzalloc(TALLY_REPLY_MAX, GFP_KERNEL);
 	if (reply)
-		n = region_map(object, req, reply);
-	tally_arenas_done(req->session);
+		n = region_map(ro, req, reply);
+	tally_export_done(req->session);
 	if (n > 0)
 		tally_sreq_reply(req, 0, reply, sizeof(*reply) +
 				 n * sizeof(struct tally_wire_mr));
 	else
 		tally_sreq_reply(req, n, NULL, 0);
 	kfree(reply);
-	tally_object_put(object);
-}
-
-/* The object a request is about, if its session has opened it. */
-static struct tally_object *region_find(struct tally_session *s,
-					const struct tally_wire_object *wire)
-{
-	struct tally_object *object;
-
-	object = tally_object_by_id(s->node, be32_to_cpu(wire->arena),
-				    be32_to_cpu(wire->object),
-				    be32_to_cpu(wire->generation));
-	if (!object)
-		return ERR_PTR(-EIDRM);
-	if (object->config.type == TALLY_TYPE_REGION &&
-	    tally_object_opened(object, s))
-		return object;
-	tally_object_put(object);
-	return ERR_PTR(-EACCES);
+	tally_open_put(&ro->open);
 }
 
 /**
- * tally_region_request - serve a REGION_MAP
- * @s: the session it came from
- * @req: the request
+ * tally_region_request - a session wants keys of a region
+ * @open: the region as it has it
+ * @req: REGION_MAP
  *
- * Context: Rx work.
- * Return: true when it was one; it is or will be answered.
+ * Context: Rx.
  */
-bool tally_region_request(struct tally_session *s, struct tally_sreq *req)
+void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 {
 	const struct tally_msg_region_map *msg = (const void *)req->body;
-	struct tally_object *object;
 
-	if (req->type != TALLY_MSG_REGION_MAP)
-		return false;
-	if (req->len != sizeof(*msg) || msg->reserved || msg->object.reserved) {
-		tally_sreq_reply(req, -EPROTO, NULL, 0);
-		tally_session_violation(s, "malformed REGION_MAP");
-		return true;
+	if (msg->reserved) {
+		tally_serve_malformed(req, "malformed REGION_MAP");
+		return;
 	}
-	object = region_find(s, &msg->object);
-	if (IS_ERR(object)) {
-		tally_sreq_reply(req, PTR_ERR(object), NULL, 0);
-		return true;
-	}
-	req->ctx = object;
-	tally_arenas_busy(s);
-	INIT_WORK(&req->work, region_map_work);
-	queue_work(s->node->wq, &req->work);
-	return true;
+	req->ctx = region_of(tally_open_get(open));
+	tally_export_defer(req, region_map_work);
 }
 
 /**
@@ -530,7 +419,7 @@ int tally_region_map_add(struct tally_object *object,
 			 struct tally_region_map *map,
 			 struct address_space *mapping)
 {
-	struct tally_region_home *region = object->region;
+	struct tally_region_home *region = tally_region_home(object);
 	int err = 0;
 
 	down_write(&region->zap);
@@ -552,7 +441,7 @@ int tally_region_map_add(struct tally_object *object,
 void tally_region_map_del(struct tally_object *object,
 			  struct tally_region_map *map)
 {
-	struct tally_region_home *region = object->region;
+	struct tally_region_home *region = tally_region_home(object);
 
 	down_write(&region->zap);
 	list_del_init(&map->list);
@@ -570,7 +459,7 @@ void tally_region_map_del(struct tally_object *object,
 vm_fault_t tally_region_fault(struct tally_object *object,
 			      struct vm_fault *vmf)
 {
-	struct tally_region_home *region = object->region;
+	struct tally_region_home *region = tally_region_home(object);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
 	down_read(&region->zap);

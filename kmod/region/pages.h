@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Local memory of one work request: an iterator's next bytes, page by page.
- * A user's pages are pinned; kernel memory belongs to the caller, who must
- * keep it until the transfer is over.
+ * Local memory of one work request: an iterator's next bytes, pages that lie
+ * together in one piece. A user's pages are pinned; kernel memory is the
+ * caller's, to be kept until the transfer is over.
  */
-#ifndef TALLY_PAGES_H
-#define TALLY_PAGES_H
+#ifndef TALLY_REGION_PAGES_H
+#define TALLY_REGION_PAGES_H
 
 #include <linux/bvec.h>
 #include <linux/uio.h>
@@ -15,25 +15,22 @@
 
 /**
  * struct tally_pages - see above
- * @vec: the pieces, none crosses a page
+ * @vec: the pieces
  * @n: how many
  * @len: bytes in all
+ * @piece: bytes each may have
  * @pinned: they are to be unpinned
  */
 struct tally_pages {
 	struct bio_vec vec[TALLY_PAGES_MAX];
 	u32 n;
 	u32 len;
+	u32 piece;
 	bool pinned;
 };
 
-/*
- * Take up to @len bytes in up to @max pieces and advance @iter past them.
- * May take less. Sleeps. 0, or an errno when there are none: -EFAULT, -ENOMEM.
- */
 int tally_pages_fill(struct tally_pages *pages, struct iov_iter *iter, u32 len,
-		     u32 max);
-/* Give them back; @dirty: a device wrote into them. Sleeps. */
+		     u32 max, u32 piece);
 void tally_pages_release(struct tally_pages *pages, bool dirty);
 
 #endif

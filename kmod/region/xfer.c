@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every chunk in flight holds a reference to its transfer, so that a caller
- * who is killed, or whose time is over, can leave: the last completion hands
+ * that is killed, or whose time is over, can leave: the last completion hands
  * the transfer to a work item, which unpins the pages. That is bounded,
  * because every posted operation completes when its QP dies. A caller whose
- * buffer is kernel memory waits instead: nobody else keeps that memory alive.
+ * buffer is kernel memory waits instead: nothing else keeps that memory alive.
  */
+#include "region/xfer.h"
+
+#include <linux/dma-mapping.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include "base/trace.h"
 #include "region/chunk.h"
-#include "transport/op.h"
 #include "region/pages.h"
-#include "region/xfer.h"
+#include "session/session.h"
+#include "transport/op.h"
+
+/* Of one chunk, where the memory lies together. */
+#define XFER_CHUNK	SZ_1M
+/* Chunks of one transfer at a time. */
+#define XFER_WINDOW	16
+/* Bytes of all transfers of a device, where a chunk counts as so many at least. */
+#define XFER_DEVICE	SZ_8M
+#define XFER_LEAST	SZ_128K
 
 struct xfer;
 
@@ -24,6 +36,7 @@ struct xfer;
  * @conn: lane it went out on, referenced while the slot is in use
  * @dev: its device, likewise; outlives the QP
  * @lkey: key for local memory in the lane's PD
+ * @bytes: what it takes of the device's limit
  * @pages: local memory
  * @sge: the same as the device sees it
  */
@@ -34,6 +47,7 @@ struct xfer_slot {
 	struct tally_conn *conn;
 	struct tally_dev *dev;
 	u32 lkey;
+	u32 bytes;
 	struct tally_pages pages;
 	struct ib_sge sge[TALLY_PAGES_MAX];
 };
@@ -41,6 +55,7 @@ struct xfer_slot {
 /**
  * struct xfer - one transfer
  * @ref: the caller, and each chunk in flight
+ * @id: names it in traces
  * @args: copied from the caller
  * @iter: the caller's iterator; only used by the caller
  * @deadline: in jiffies, unless args.timeout is MAX_SCHEDULE_TIMEOUT
@@ -58,6 +73,7 @@ struct xfer_slot {
  */
 struct xfer {
 	struct kref ref;
+	u32 id;
 	struct tally_xfer_args args;
 	struct iov_iter *iter;
 	unsigned long deadline;
@@ -75,6 +91,7 @@ struct xfer {
 };
 
 static struct workqueue_struct *xfer_wq;
+static atomic_t xfer_ids;
 
 static enum dma_data_direction xfer_dir(const struct xfer *x)
 {
@@ -152,27 +169,39 @@ static void xfer_free(struct kref *ref)
 		kvfree(x);
 }
 
-static void xfer_token_put(struct tally_dev *dev)
+static void xfer_bytes_put(struct xfer_slot *slot)
 {
-	atomic_dec(&dev->bulk);
+	atomic_t *busy = &slot->dev->busy_bytes;
+
+	atomic_sub(slot->bytes, busy);
 	/* Pairs with the barrier between adding to the queue and looking. */
 	smp_mb__after_atomic();
-	wake_up_var(&dev->bulk);
+	wake_up_var(busy);
+}
+
+/* The last one that fits may go beyond the limit, so large ones get there too. */
+static bool xfer_bytes_fit(atomic_t *busy, u32 bytes)
+{
+	int old = atomic_read(busy);
+
+	do {
+		if (old >= XFER_DEVICE)
+			return false;
+	} while (!atomic_try_cmpxchg(busy, &old, old + bytes));
+	return true;
 }
 
 /* Bulk must not fill the queues of a device that also carries leases. */
-static int xfer_token_get(struct xfer *x, struct tally_dev *dev)
+static int xfer_bytes_get(struct xfer_slot *slot)
 {
-	int err;
+	atomic_t *busy = &slot->dev->busy_bytes;
 
-	err = wait_var_event_killable(&dev->bulk,
-				      atomic_add_unless(&dev->bulk, 1,
-							TALLY_XFER_DEVICE));
-	if (err)
+	slot->bytes = max_t(u32, slot->pages.len, XFER_LEAST);
+	if (wait_var_event_killable(busy, xfer_bytes_fit(busy, slot->bytes)))
 		return -EINTR;
-	if (xfer_time_left(x))
+	if (xfer_time_left(slot->xfer))
 		return 0;
-	xfer_token_put(dev);
+	xfer_bytes_put(slot);
 	return -ETIMEDOUT;
 }
 
@@ -183,7 +212,7 @@ static void xfer_op_done(struct tally_op *op)
 
 	if (op->status == -EREMOTEIO)
 		tally_handle_doubt(x->args.handle);
-	xfer_token_put(slot->dev);
+	xfer_bytes_put(slot);
 	complete(&slot->finished);
 	kref_put(&x->ref, xfer_free);
 }
@@ -241,16 +270,39 @@ static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
 	return tally_handle_no_conn(args->handle);
 }
 
+/*
+ * What a device reads into must be a memory region on iWARP, where the answer to
+ * a Read is a Write, and the peer's key for it would have to allow that. We map
+ * local memory and do not register it.
+ */
+static bool xfer_possible(const struct xfer_slot *slot)
+{
+	struct ib_device *ibdev = slot->dev->ibdev;
+
+	return slot->xfer->args.write ||
+	       !rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev));
+}
+
+/* Bytes that the device takes in one piece. */
+static u32 xfer_piece(struct ib_device *ibdev)
+{
+	if (ib_uses_virt_dma(ibdev))
+		return XFER_CHUNK;
+	return clamp_t(size_t, dma_max_mapping_size(ibdev->dma_device),
+		       PAGE_SIZE, XFER_CHUNK);
+}
+
 /* Fill a slot with the next bytes and map them for its lane's device. */
 static int xfer_fill(struct xfer_slot *slot, u32 len)
 {
 	struct xfer *x = slot->xfer;
-	u32 max;
 	int err;
 
-	max = min_t(u32, TALLY_PAGES_MAX, slot->dev->max_sge);
-	err = tally_pages_fill(&slot->pages, x->iter,
-			       min(len, tally_chunk_room(max, PAGE_SIZE)), max);
+	if (!xfer_possible(slot))
+		return -EOPNOTSUPP;
+	err = tally_pages_fill(&slot->pages, x->iter, len,
+			       min_t(u32, TALLY_PAGES_MAX, slot->dev->max_sge),
+			       xfer_piece(slot->dev->ibdev));
 	if (err)
 		return err;
 	x->left -= slot->pages.len;
@@ -259,7 +311,7 @@ static int xfer_fill(struct xfer_slot *slot, u32 len)
 		tally_pages_release(&slot->pages, false);
 		return err;
 	}
-	return xfer_token_get(x, slot->dev);
+	return xfer_bytes_get(slot);
 }
 
 /* Send the next chunk from a free slot. */
@@ -271,7 +323,8 @@ static int xfer_send(struct xfer *x)
 	struct tally_chunk chunk;
 	int err;
 
-	chunk = tally_chunk_next(x->args.pos, x->left, x->args.unit, U32_MAX);
+	chunk = tally_chunk_next(x->args.pos, x->left, x->args.unit,
+				 XFER_CHUNK);
 	err = x->args.key(&x->args, chunk.mr, lane, &key, xfer_time_left(x));
 	if (err)
 		return err;
@@ -289,53 +342,18 @@ static int xfer_send(struct xfer *x)
 	return 0;
 }
 
-/* Nobody waits any longer. True: the chunk was not posted and is ours again. */
-static bool xfer_cancel(struct xfer_slot *slot)
-{
-	if (!tally_op_cancel(&slot->op))
-		return false;
-	xfer_token_put(slot->dev);
-	kref_put(&slot->xfer->ref, xfer_free);
-	return true;
-}
-
-/* True: it is on the wire, and its outcome is now counted as unknown. */
-static bool xfer_give_up(struct xfer_slot *slot)
-{
-	struct tally_conn *conn = slot->conn;
-	unsigned long flags;
-	bool posted;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	posted = slot->op.posted;
-	if (posted) {
-		slot->op.counted = true;
-		tally_stat_inc(slot->op.stats, TALLY_STAT_UNKNOWN);
-	}
-	spin_unlock_irqrestore(&conn->lock, flags);
-	return posted;
-}
-
 /*
- * Wait for a chunk. Return: its status, or why it is over without one; then
- * *@ours tells whether the slot may be released.
+ * Wait for a chunk. Return: its status, or that it is unknown while it is on
+ * the wire; then *@ours tells that the slot must not be released. The caller
+ * can only leave pages behind that are pinned.
  */
 static int xfer_wait(struct xfer *x, struct xfer_slot *slot, bool *ours)
 {
-	long ret;
+	int err = tally_op_wait(slot->conn, &slot->op, &slot->finished,
+				xfer_time_left(x), slot->pages.pinned);
 
-	*ours = true;
-	ret = tally_cq_wait(&slot->conn->cq, &slot->finished, xfer_time_left(x));
-	if (ret > 0)
-		return slot->op.status;
-	if (xfer_cancel(slot))
-		return ret ? -EINTR : -ETIMEDOUT;
-	if (slot->pages.pinned && xfer_give_up(slot)) {
-		*ours = false;
-		return -EREMOTEIO;
-	}
-	wait_for_completion(&slot->finished);
-	return slot->op.status;
+	*ours = err != -EINPROGRESS;
+	return *ours ? err : -EREMOTEIO;
 }
 
 /* Look at the oldest chunk in flight; the first error ends the transfer. */
@@ -382,21 +400,27 @@ static ssize_t xfer_result(const struct xfer *x)
 	return x->err;
 }
 
+/* Slots are not cleared: each is filled when it is used. */
 static struct xfer *xfer_create(const struct tally_xfer_args *args,
 				struct iov_iter *iter)
 {
 	size_t left = iov_iter_count(iter);
-	u32 slots = TALLY_XFER_WINDOW;
 	struct xfer *x;
+	u32 slots, i;
 
-	if (left < PAGE_SIZE)
-		slots = 2;
-	x = kvzalloc(struct_size(x, slot, slots), GFP_KERNEL);
+	/* One for each chunk, if no pages lie together. */
+	slots = min_t(size_t, 2 + left / (TALLY_PAGES_MAX * PAGE_SIZE),
+		      XFER_WINDOW);
+	x = kvmalloc(struct_size(x, slot, slots), GFP_KERNEL);
 	if (!x)
 		return NULL;
+	memset(x, 0, sizeof(*x));
 	kref_init(&x->ref);
 	INIT_WORK(&x->cleanup, xfer_cleanup);
+	x->id = atomic_inc_return(&xfer_ids);
 	x->slots = slots;
+	for (i = 0; i < slots; i++)
+		x->slot[i].conn = NULL;
 	x->args = *args;
 	x->iter = iter;
 	x->left = left;
@@ -408,6 +432,9 @@ static struct xfer *xfer_create(const struct tally_xfer_args *args,
  * tally_xfer_run - move bytes between an iterator and another node
  * @args: what and where; the handle has been entered
  * @iter: user, kvec or bvec iterator
+ *
+ * The handle is left in any case, when nothing of the transfer is on the wire
+ * any more, which may be after the return. @iter is advanced by the result.
  *
  * Context: process; sleeps, killable.
  * Return: bytes of the acknowledged prefix, or an errno if there are none:
@@ -425,8 +452,12 @@ ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 		tally_handle_leave(args->handle);
 		return -ENOMEM;
 	}
+	trace_tally_xfer_begin(x->id, args->session->id,
+			       args->handle->view->remote_id, args->handle->id,
+			       args->write, args->pos, left);
 	xfer_drive(x);
 	ret = xfer_result(x);
+	trace_tally_xfer_end(x->id, x->done, x->err);
 	iov_iter_revert(iter, left - iov_iter_count(iter) - x->done);
 	if (x->abandoned)
 		tally_handle_get(args->handle);

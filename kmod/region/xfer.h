@@ -4,15 +4,11 @@
  * RDMA Read or Write straight from or into the iterator's pages, several
  * chunks in flight.
  */
-#ifndef TALLY_XFER_H
-#define TALLY_XFER_H
+#ifndef TALLY_REGION_XFER_H
+#define TALLY_REGION_XFER_H
 
 #include <linux/uio.h>
-#include "client/view.h"
-
-/* Of one transfer at a time, and of all transfers of a device. */
-#define TALLY_XFER_WINDOW	16
-#define TALLY_XFER_DEVICE	64
+#include "client/handle.h"
 
 /**
  * struct tally_xfer_key - a memory region of the target
@@ -48,17 +44,10 @@ struct tally_xfer_args {
 		   struct tally_xfer_key *key, long left);
 };
 
-/*
- * Transfer what is left in @iter and advance it by the result. Sleeps,
- * killable. Calls tally_handle_leave() in any case, when nothing of it is on
- * the wire any more, which may be after the return. Return: bytes of the
- * contiguous acknowledged prefix, or an errno if there are none.
- */
 ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 		       struct iov_iter *iter);
 
 int tally_xfer_init(void);
-/* Waits until no transfer is left. */
 void tally_xfer_exit(void);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Handshakes that are half open: counted, bounded in number and in time. */
 #include <linux/slab.h>
+#include "transport/cm.h"
 #include "session/half.h"
 #include "session/handshake.h"
 #include "session/peer.h"

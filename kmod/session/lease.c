@@ -40,7 +40,7 @@ static void lease_tick(struct work_struct *work)
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (now >= until) {
 		tally_stat_inc(&s->node->stats, TALLY_STAT_LEASE_LOST);
-		tally_session_end(s, -ENOTCONN);
+		tally_session_fence(s, -ENOTCONN);
 		return;
 	}
 	tally_session_ping(s);

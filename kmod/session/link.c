@@ -8,6 +8,7 @@
  * way at once (race B22).
  */
 #include <linux/random.h>
+#include "transport/cm.h"
 #include "session/hello.h"
 #include "session/lease.h"
 #include "session/link.h"
@@ -82,7 +83,7 @@ static void session_go_live(struct tally_session *s)
 		if (s->resumed)
 			tally_stat_inc(&s->node->stats,
 				       TALLY_STAT_SESSION_RESUMED);
-		tally_node_event(s->node, "up", s->peer->name,
+		tally_node_event(s->node, "up", s->name,
 				 s->resumed ? "resumed" : "new");
 		tally_rpc_resend(s);
 		upper()->live(s, s->resumed);
@@ -181,7 +182,7 @@ static int session_open_lane(struct tally_session *s, u8 lane)
 	if (!session_conn_begin(s))
 		return -ENOTCONN;
 	conn = tally_conn_connect(s->node->net,
-				  (struct sockaddr *)&s->peer->addr, &params);
+				  (struct sockaddr *)&s->addr, &params);
 	if (IS_ERR(conn)) {
 		session_conn_end(s, NULL, PTR_ERR(conn));
 		return PTR_ERR(conn);
@@ -232,7 +233,7 @@ static int session_goodbye_came(struct tally_session *s, const void *body,
 		return -EPROTO;
 	if (bye->clean)
 		tally_lease_release(s);
-	tally_session_end(s, -ENOTCONN);
+	tally_session_fence(s, -ENOTCONN);
 	return 0;
 }
 
@@ -329,7 +330,7 @@ int tally_session_open_link(struct tally_session *s, struct tally_conn *ctrl,
 		opened = true;
 		s->ctrl = ctrl;
 		s->conns = 1;
-		s->generation++;
+		s->link_nr++;
 		s->resumed = resumed;
 		s->active = false;
 		s->initiator = initiator;

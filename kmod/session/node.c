@@ -5,11 +5,12 @@
 #include "session/handshake.h"
 #include "transport/listen.h"
 #include "base/name.h"
-#include "session/node.h"
+#include "session/nodes.h"
 #include "session/peer.h"
 
 /* Every node of this kernel; the one piece of global state. */
 static LIST_HEAD(nodes);
+static u32 nodes_last_id;
 static DEFINE_MUTEX(nodes_lock);
 static const struct tally_node_ops *node_ops;
 /* Stops and frees nodes: neither can run on a queue of the node itself. */
@@ -116,7 +117,7 @@ static enum tally_refusal node_request(void *owner, struct tally_dev *dev,
 	}
 	if (req->kind != TALLY_KIND_LANE)
 		return TALLY_REFUSE_MALFORMED;
-	s = tally_peers_session(node, be64_to_cpu(req->session));
+	s = tally_session_find(node, be64_to_cpu(req->session));
 	if (!s)
 		return TALLY_REFUSE_STALE;
 	reason = tally_session_lane_request(s, dev, req, params);
@@ -289,8 +290,10 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 	} else {
 		err = node_start(node, reason);
 	}
-	if (!err)
+	if (!err) {
+		node->id = ++nodes_last_id;
 		list_add_tail(&node->list, &nodes);
+	}
 	mutex_unlock(&nodes_lock);
 	if (err)
 		tally_node_put(node);
@@ -343,27 +346,22 @@ struct tally_node *tally_node_find(struct net *net, const char *name)
 /**
  * tally_node_next - walk the nodes of a namespace
  * @net: namespace
- * @prev: where we are, put by this call; NULL to begin
+ * @after: id of the one before, 0 to begin
  *
  * Return: the next one, referenced, or NULL.
  */
-struct tally_node *tally_node_next(struct net *net, struct tally_node *prev)
+struct tally_node *tally_node_next(struct net *net, u32 after)
 {
 	struct tally_node *node, *next = NULL;
-	bool past = !prev;
 
 	mutex_lock(&nodes_lock);
 	list_for_each_entry(node, &nodes, list) {
-		if (past && net_eq(node->net, net)) {
+		if (node->id > after && net_eq(node->net, net)) {
 			next = tally_node_get(node);
 			break;
 		}
-		if (node == prev)
-			past = true;
 	}
 	mutex_unlock(&nodes_lock);
-	if (prev)
-		tally_node_put(prev);
 	return next;
 }
 
@@ -386,6 +384,7 @@ void tally_user_add(struct tally_node *node, struct tally_user *user,
 	snprintf(user->object, sizeof(user->object), "%s%s%s", arena,
 		 *object ? "/" : "", object);
 	mutex_lock(&node->lock);
+	user->id = ++node->last_user;
 	list_add_tail(&user->list, &node->users);
 	mutex_unlock(&node->lock);
 }
@@ -436,13 +435,13 @@ void tally_node_slot_put(struct tally_node *node, u16 slot)
 }
 
 /**
- * tally_node_slot_session - who has a node slot?
+ * tally_session_at - who has a node slot?
  * @node: our node
  * @slot: the slot
  *
  * Return: its session, referenced, or NULL.
  */
-struct tally_session *tally_node_slot_session(struct tally_node *node, u16 slot)
+struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 {
 	struct tally_session *s;
 

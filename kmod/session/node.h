@@ -62,6 +62,7 @@ struct tally_node_config {
  * struct tally_user - somebody who uses a node: an open file, a mount, a
  *	kernel handle; for `node show users`
  * @list: in tally_node.users
+ * @id: of this user of the node; larger than those before it in the list
  * @what: "file", "mount", "kernel"
  * @object: ARENA/OBJECT, ARENA or ""
  * @pid: who opened it
@@ -69,6 +70,7 @@ struct tally_node_config {
  */
 struct tally_user {
 	struct list_head list;
+	u32 id;
 	const char *what;
 	char object[2 * TALLY_NAME_SIZE];
 	pid_t pid;
@@ -78,6 +80,7 @@ struct tally_user {
 /**
  * struct tally_node - see above
  * @list: in the list of nodes
+ * @id: larger than those before it in the list, never used twice
  * @ref: memory of the struct; every pointer that outlives a call
  * @config: as given; constant
  * @net: its namespace, pinned
@@ -93,7 +96,9 @@ struct tally_user {
  *	held while sleeping for memory, never while waiting for the network
  * @state: RUNNING, STOPPING, STOPPED
  * @peers: struct tally_peer
+ * @last_peer: id of the last peer that was added
  * @users: struct tally_user
+ * @last_user: id of the last one
  * @half: half-open handshakes
  * @half_count: how many
  * @slots: node slot -> session, for the words of our arenas
@@ -107,6 +112,7 @@ struct tally_user {
  */
 struct tally_node {
 	struct list_head list;
+	u32 id;
 	struct kref ref;
 	struct tally_node_config config;
 	struct net *net;
@@ -120,7 +126,9 @@ struct tally_node {
 	struct mutex lock;	/* see above */
 	enum tally_node_state state;
 	struct list_head peers;
+	u32 last_peer;
 	struct list_head users;
+	u32 last_user;
 	struct list_head half;
 	u32 half_count;
 	struct xarray slots;
@@ -152,20 +160,8 @@ struct tally_node_ops {
 		      const char *subject, const char *detail);
 };
 
-int tally_nodes_init(const struct tally_node_ops *ops);
-/* Stops every node; waits (bounded, our part at most 10 s). */
-void tally_nodes_exit(void);
 const struct tally_node_ops *tally_node_ops(void);
 
-/* None of these waits for the network. @reason: a constant sentence. */
-int tally_node_add(struct net *net, const struct tally_node_config *config,
-		   const char **reason);
-/* Starts the end; the node leaves the list when it is STOPPED. */
-int tally_node_del(struct tally_node *node);
-/* By name in that namespace; the first node when @name is NULL or "". */
-struct tally_node *tally_node_find(struct net *net, const char *name);
-/* The one after @prev (put by this call) in list order, for dumps. */
-struct tally_node *tally_node_next(struct net *net, struct tally_node *prev);
 struct tally_node *tally_node_get(struct tally_node *node);
 void tally_node_put(struct tally_node *node);
 bool tally_node_running(struct tally_node *node);
@@ -178,7 +174,7 @@ void tally_user_del(struct tally_node *node, struct tally_user *user);
 int tally_node_slot_get(struct tally_node *node, struct tally_session *s);
 void tally_node_slot_put(struct tally_node *node, u16 slot);
 /* The session in a slot, referenced, or NULL. */
-struct tally_session *tally_node_slot_session(struct tally_node *node, u16 slot);
+struct tally_session *tally_session_at(struct tally_node *node, u16 slot);
 
 void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail);

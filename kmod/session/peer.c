@@ -222,14 +222,14 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 }
 
 /**
- * tally_peers_session - find a session by its id
+ * tally_session_find - find a session by its id
  * @node: our node
  * @id: the id
  *
  * Context: process.
  * Return: referenced, or NULL.
  */
-struct tally_session *tally_peers_session(struct tally_node *node, u64 id)
+struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 {
 	struct tally_session *s = NULL;
 	struct tally_peer *peer;
@@ -281,30 +281,22 @@ struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 /**
  * tally_peer_next - walk the peers of a node
  * @node: our node
- * @prev: where we are, put by this call; NULL to begin
- *
- * A peer that was deleted meanwhile ends the walk: who needs a consistent
- * list compares generations.
+ * @after: id of the one before, 0 to begin
  *
  * Return: the next one, referenced, or NULL.
  */
-struct tally_peer *tally_peer_next(struct tally_node *node,
-				   struct tally_peer *prev)
+struct tally_peer *tally_peer_next(struct tally_node *node, u32 after)
 {
-	struct tally_peer *next = NULL;
+	struct tally_peer *peer, *next = NULL;
 
 	mutex_lock(&node->lock);
-	if (!prev)
-		next = list_first_entry_or_null(&node->peers,
-						struct tally_peer, list);
-	else if (!list_empty(&prev->list) &&
-		 !list_is_last(&prev->list, &node->peers))
-		next = list_next_entry(prev, list);
-	if (next)
-		tally_peer_get(next);
+	list_for_each_entry(peer, &node->peers, list) {
+		if (peer->id > after) {
+			next = tally_peer_get(peer);
+			break;
+		}
+	}
 	mutex_unlock(&node->lock);
-	if (prev)
-		tally_peer_put(prev);
 	return next;
 }
 
@@ -377,6 +369,7 @@ int tally_peer_add(struct tally_node *node, const char *name,
 		*reason = "a peer of that name exists";
 		err = -EEXIST;
 	} else {
+		peer->id = ++node->last_peer;
 		list_add_tail(&peer->list, &node->peers);
 		mutex_lock_nested(&peer->lock, SINGLE_DEPTH_NESTING);
 		peer_retry(peer, 0);

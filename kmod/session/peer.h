@@ -15,6 +15,7 @@ struct tally_handshake;
 /**
  * struct tally_peer - see above
  * @list: in tally_node.peers
+ * @id: larger than those before it in the list, never used twice
  * @ref: list, sessions, works
  * @node: our node, referenced
  * @name: its name
@@ -38,6 +39,7 @@ struct tally_handshake;
  */
 struct tally_peer {
 	struct list_head list;
+	u32 id;
 	struct kref ref;
 	struct tally_node *node;
 	char name[TALLY_NAME_SIZE];
@@ -64,9 +66,7 @@ int tally_peer_add(struct tally_node *node, const char *name,
 		   const struct sockaddr_storage *addr, const char **reason);
 int tally_peer_del(struct tally_node *node, const char *name);
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name);
-/* The one after @prev (put by this call), for dumps. */
-struct tally_peer *tally_peer_next(struct tally_node *node,
-				   struct tally_peer *prev);
+struct tally_peer *tally_peer_next(struct tally_node *node, u32 after);
 struct tally_peer *tally_peer_get(struct tally_peer *peer);
 void tally_peer_put(struct tally_peer *peer);
 /* Its LIVE or BROKEN session, referenced, or NULL. */
@@ -125,6 +125,6 @@ void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch);
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
 /* The session of that id at this node, referenced, or NULL. */
-struct tally_session *tally_peers_session(struct tally_node *node, u64 id);
+struct tally_session *tally_session_find(struct tally_node *node, u64 id);
 
 #endif

@@ -224,7 +224,7 @@ static struct tally_conn *rpc_ctrl(struct tally_session *s, u32 *link)
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->state == TALLY_SESSION_LIVE && s->ctrl)
 		ctrl = tally_conn_get(s->ctrl);
-	*link = s->generation;
+	*link = s->link_nr;
 	spin_unlock_irqrestore(&s->lock, flags);
 	return ctrl;
 }

@@ -160,14 +160,14 @@ void tally_session_break(struct tally_session *s, int err)
 }
 
 /**
- * tally_session_end - fence: the session is over, now and for good
+ * tally_session_fence - fence: the session is over, now and for good
  * @s: the session
  * @err: why, negative errno
  *
  * Context: any that may take spinlocks. The ops down and over follow from
  * the session's work, when every QP is destroyed.
  */
-void tally_session_end(struct tally_session *s, int err)
+void tally_session_fence(struct tally_session *s, int err)
 {
 	unsigned long flags;
 	bool first;
@@ -195,7 +195,7 @@ void tally_session_end(struct tally_session *s, int err)
 void tally_session_violation(struct tally_session *s, const char *what)
 {
 	tally_stat_inc(&s->node->stats, TALLY_STAT_MALFORMED);
-	tally_node_event(s->node, "violation", s->peer->name, what);
+	tally_node_event(s->node, "violation", s->name, what);
 	tally_session_break(s, -EPROTO);
 }
 
@@ -204,7 +204,7 @@ static void session_gone(struct tally_dev_user *user)
 	struct tally_session *s = container_of(user, struct tally_session,
 					       watch);
 
-	tally_session_end(s, -ENETDOWN);
+	tally_session_fence(s, -ENETDOWN);
 }
 
 /* Under s->upcall. */
@@ -214,7 +214,7 @@ static void session_tell_down(struct tally_session *s)
 	if (!s->announced)
 		return;
 	s->announced = false;
-	tally_node_event(s->node, "down", s->peer->name,
+	tally_node_event(s->node, "down", s->name,
 			 s->state == TALLY_SESSION_OVER ? "over" : "broken");
 	upper()->down(s);
 }
@@ -237,7 +237,7 @@ static void session_tell_over(struct tally_session *s)
 	tally_rpc_abort(s);
 	upper()->over(s);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_FENCED);
-	tally_node_event(s->node, "over", s->peer->name, "");
+	tally_node_event(s->node, "over", s->name, "");
 	tally_dev_unwatch(s->dev, &s->watch);
 	ib_dealloc_pd(s->pd);
 	tally_dev_put(s->dev);
@@ -275,7 +275,7 @@ static void session_link_work(struct work_struct *work)
 	if (settled && broken && lived)
 		tally_peer_reconnect(s->peer);
 	else if (settled && broken)
-		tally_session_end(s, s->error);	/* nothing to come back to */
+		tally_session_fence(s, s->error);	/* nothing to come back to */
 	if (end)
 		tally_session_put(s);	/* the one create() took */
 	tally_session_put(s);
@@ -371,6 +371,8 @@ session_alloc(const struct tally_session_params *params)
 	tally_lease_init(s);
 	s->node = tally_node_get(params->node);
 	s->peer = tally_peer_get(params->peer);
+	strscpy(s->name, s->peer->name, sizeof(s->name));
+	s->addr = s->peer->addr;
 	s->id = params->id;
 	s->peer_incarnation = params->incarnation;
 	s->peer_features = params->features;
@@ -450,7 +452,7 @@ int tally_session_break_link(struct tally_session *s, int err)
  */
 int tally_session_finish(struct tally_session *s, int err)
 {
-	tally_session_end(s, err);
+	tally_session_fence(s, err);
 	if (!wait_event_timeout(s->wait, READ_ONCE(s->over), LINK_DOWN_WAIT))
 		return -ETIMEDOUT;
 	return 0;

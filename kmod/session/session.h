@@ -18,6 +18,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -43,6 +44,8 @@ enum tally_session_state {
  * @ref: peer, conns, requests, attachments, every user
  * @node: our node, referenced
  * @peer: the configured peer, referenced
+ * @name: its name
+ * @addr: its address
  * @id: random id, agreed in READY; written as the epoch in messages
  * @peer_incarnation: start of the peer it belongs to
  * @peer_features: TALLY_FEATURE_* of the peer
@@ -61,7 +64,7 @@ enum tally_session_state {
  * @lanes: how many lanes the link has
  * @lanes_up: how many of them are up
  * @conns: conns of this session whose down() has not come yet
- * @generation: number of the link, counted from 1
+ * @link_nr: number of the link, counted from 1
  * @valid_until: CLOCK_BOOTTIME ns until which we may act as a client
  * @reclaim_at: CLOCK_BOOTTIME ns after which we, as home, may reclaim what
  *	the peer holds
@@ -73,7 +76,6 @@ enum tally_session_state {
  * @watch: device removal
  * @client: our requests at the peer, session/rpc.c
  * @server: the peer's requests at us, session/rpc.c
- * @mr_pages: pages registered for the peer, against the node's budget
  * @wait: woken when @conns or @over changes
  * @upcall: serialises the ops created, live, down and over
  * @announced: live() was called and down() was not; under @upcall
@@ -83,16 +85,14 @@ enum tally_session_state {
  * @ending: state is OVER, over() is still to come
  * @over: over() was called
  * @told: lost() was called; under @upcall
- * @upper: private to the object layer (home/export.c), set in created()
- * @resyncing: private to the object layer (lock/user.c): between a break and the
- *	end of the peer's snapshot
- * @later: private to the object layer (lock/user.c): ends locks after the lease;
- *	holds a reference while it is queued
+ * @home: what the peer was given here, opaque; set in created()
  */
 struct tally_session {
 	struct kref ref;
 	struct tally_node *node;
 	struct tally_peer *peer;
+	char name[TALLY_NAME_SIZE];
+	struct sockaddr_storage addr;
 	u64 id;
 	u64 peer_incarnation;
 	u32 peer_features;
@@ -111,7 +111,7 @@ struct tally_session {
 	u8 lanes;
 	u8 lanes_up;
 	u8 conns;
-	u32 generation;
+	u32 link_nr;
 	u64 valid_until;
 	u64 reclaim_at;
 	struct delayed_work tick;
@@ -121,7 +121,6 @@ struct tally_session {
 	struct tally_dev_user watch;
 	struct tally_rpc_client *client;
 	struct tally_rpc_server *server;
-	atomic_t mr_pages;
 	wait_queue_head_t wait;
 	struct mutex upcall;	/* ops of the object layer */
 	bool announced;
@@ -131,9 +130,7 @@ struct tally_session {
 	bool ending;
 	bool over;
 	bool told;
-	void *upper;
-	bool resyncing;
-	struct delayed_work later;
+	void *home;
 };
 
 /**
@@ -239,7 +236,7 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 /* The peer broke the protocol: count it and close the link. Any context. */
 void tally_session_violation(struct tally_session *s, const char *what);
 /* End the session for good (fence). Any context; over() follows. */
-void tally_session_end(struct tally_session *s, int err);
+void tally_session_fence(struct tally_session *s, int err);
 
 /* For the handshake only. */
 

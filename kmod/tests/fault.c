@@ -4,11 +4,13 @@
  * allocation fail from then on, "off" none. The one that fails is the first whose
  * place in the code has not failed before, the first or (but for "once") second
  * time it is come by; places that allocate in a loop are so tried at its start and
- * inside. Reading tells how many have failed since "on".
+ * inside. "all" has every allocation fail until "off". Reading tells how many have
+ * failed since "on" or "all".
  */
 #include <linux/module.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include "lock/word.h"
 
 #define FAULT_PLACES	512
 #define FAULT_TIMES	2
@@ -31,6 +33,7 @@ static unsigned int fault_known;
 static unsigned int fault_count;
 static unsigned int fault_times = FAULT_TIMES;
 static bool fault_on;
+static bool fault_all;
 
 static struct fault_place *fault_find(void *addr)
 {
@@ -57,6 +60,12 @@ bool tally_fault(gfp_t gfp)
 	if ((gfp & __GFP_NOFAIL) || !READ_ONCE(fault_on))
 		return false;
 	spin_lock_irqsave(&fault_lock, flags);
+	if (fault_all) {
+		fault_count++;
+		spin_unlock_irqrestore(&fault_lock, flags);
+		pr_info_ratelimited("tally: an allocation fails in %pS\n", addr);
+		return true;
+	}
 	place = fault_find(addr);
 	if (place) {
 		place->seen++;
@@ -82,7 +91,8 @@ static int fault_set(const char *text, const struct kernel_param *param)
 	if (sysfs_streq(text, "new") || sysfs_streq(text, "once")) {
 		fault_known = 0;
 		fault_times = sysfs_streq(text, "new") ? FAULT_TIMES : 1;
-	} else if (sysfs_streq(text, "on")) {
+	} else if (sysfs_streq(text, "on") || sysfs_streq(text, "all")) {
+		fault_all = sysfs_streq(text, "all");
 		fault_count = 0;
 		for (i = 0; i < fault_known; i++)
 			fault_places[i].seen = 0;
@@ -106,4 +116,22 @@ static const struct kernel_param_ops fault_ops = {
 	.get	= fault_get,
 };
 module_param_cb(faults, &fault_ops, NULL, 0600);
-MODULE_PARM_DESC(faults, "new, once, on, off: see the source");
+MODULE_PARM_DESC(faults, "new, once, on, all, off: see the source");
+
+unsigned int tally_fault_lock_slots = TALLY_LW_BIT_SLOT_MAX;
+
+static int lock_slots_set(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, TALLY_LW_BIT_SLOT_MAX);
+}
+
+static const struct kernel_param_ops lock_slots_ops = {
+	.set	= lock_slots_set,
+	.get	= param_get_uint,
+};
+
+/* Not while locks are held: each keeps to what it began with. */
+module_param_cb(lock_slots, &lock_slots_ops, &tally_fault_lock_slots, 0444);
+MODULE_PARM_DESC(lock_slots, "use no lock's word where our slot is higher, but ask the home, as slots above "
+		 __stringify(TALLY_LW_BIT_SLOT_MAX)
+		 " have to; 0: nowhere");

@@ -118,4 +118,8 @@ static inline struct crypto_shash *tally_fault_shash(const char *name, u32 type,
 #undef crypto_alloc_shash
 #define crypto_alloc_shash	tally_fault_shash
 
+/* Nodes whose slot is higher use no lock's word. */
+extern unsigned int tally_fault_lock_slots;
+#define tally_lock_slots	tally_fault_lock_slots
+
 #endif

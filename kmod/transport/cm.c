@@ -6,9 +6,9 @@
  */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
-#include "transport/conn.h"
-#include "transport/dev.h"
+#include "transport/cm.h"
 #include "transport/msg.h"
+#include "transport/qp.h"
 
 static int tally_cm_create_qp(struct tally_conn *conn)
 {
@@ -16,21 +16,19 @@ static int tally_cm_create_qp(struct tally_conn *conn)
 	struct ib_qp_init_attr attr;
 	int err;
 
-	err = tally_conn_prepare(conn, &attr);
+	err = tally_qp_prepare(conn, &attr);
 	if (!err)
 		err = rdma_create_qp(id, conn->pd, &attr);
 	if (err)
 		return err;
-	conn->qp = id->qp;
+	tally_qp_made(conn, id->qp);
 	return 0;
 }
 
 /* For the steps that have a timeout of their own. */
 static int tally_cm_ms_left(const struct tally_conn *conn)
 {
-	long left = conn->deadline - jiffies;
-
-	return jiffies_to_msecs(max(left, 1L));
+	return jiffies_to_msecs(tally_conn_time_left(conn) ?: 1);
 }
 
 /* Before the route is resolved or the QP accepted: it is used there. */
@@ -53,7 +51,8 @@ static int tally_cm_addr_resolved(struct tally_conn *conn)
 	if (!dev)
 		return -ENODEV;
 	tally_conn_start_timer(conn);
-	err = tally_conn_set_dev(conn, dev);
+	err = tally_qp_set_dev(conn, dev);
+	tally_dev_put(dev);
 	if (!err)
 		err = conn->ops->bind(conn, dev);
 	if (!err)
@@ -92,7 +91,7 @@ static int tally_cm_established(struct tally_conn *conn,
 		    rep->rnr_retry_count > TALLY_CONN_RETRIES)
 			return -EPROTO;
 	}
-	tally_conn_set_up(conn, TALLY_CONN_CONNECTING);
+	tally_qp_set_up(conn);
 	return 0;
 }
 
@@ -169,7 +168,7 @@ static int tally_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
  * @dst: its address and port
  * @params: what the conn shall be
  *
- * up() or down() follows, within TALLY_CONN_TIMEOUT_MS, and may come before
+ * up() or down() follows, within 5 s, and may come before
  * this returns.
  *
  * Context: process.
@@ -185,7 +184,7 @@ struct tally_conn *tally_conn_connect(struct net *net,
 
 	if (!len || len > sizeof(conn->peer))
 		return ERR_PTR(-EAFNOSUPPORT);
-	conn = tally_conn_alloc(params);
+	conn = tally_qp_alloc(params);
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
 	memcpy(&conn->peer, dst, len);
@@ -196,7 +195,7 @@ struct tally_conn *tally_conn_connect(struct net *net,
 		goto err_discard;
 	}
 	conn->id = id;
-	tally_conn_advance(conn, TALLY_CONN_NEW, TALLY_CONN_CONNECTING);
+	tally_conn_begin(conn);
 	/* This step has a timeout of its own; then the conn's timer runs. */
 	err = rdma_resolve_addr(id, NULL, dst, tally_cm_ms_left(conn));
 	if (err)
@@ -207,7 +206,7 @@ err_destroy_id:
 	/* No event was queued: nobody else knows the conn. */
 	rdma_destroy_id(id);
 err_discard:
-	tally_conn_discard(conn);
+	tally_qp_discard(conn);
 	return ERR_PTR(err);
 }
 
@@ -241,7 +240,8 @@ static void tally_cm_adopt(struct tally_conn *conn, struct rdma_cm_id *id,
 
 	id->context = conn;
 	id->event_handler = tally_cm_handler;
-	tally_conn_advance(conn, TALLY_CONN_NEW, TALLY_CONN_CONNECTING);
+	if (!tally_conn_begin(conn))
+		return;
 	tally_conn_start_timer(conn);
 	err = tally_msgs_start(conn);
 	if (!err)
@@ -268,7 +268,7 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 				     const struct rdma_conn_param *req,
 				     const struct tally_conn_params *params)
 {
-	struct tally_conn *conn = tally_conn_alloc(params);
+	struct tally_conn *conn = tally_qp_alloc(params);
 	struct rdma_conn_param param;
 	int err;
 
@@ -277,14 +277,13 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 	conn->incoming = true;
 	conn->id = id;
 	memcpy(&conn->peer, &id->route.addr.dst_addr, sizeof(conn->peer));
-	tally_dev_hold(dev);
-	err = tally_conn_set_dev(conn, dev);
+	err = tally_qp_set_dev(conn, dev);
 	if (!err)
 		err = tally_cm_accept_depths(conn, req, &param);
 	if (!err)
 		err = tally_cm_create_qp(conn);
 	if (err) {
-		tally_conn_discard(conn);
+		tally_qp_discard(conn);
 		return ERR_PTR(err);
 	}
 	tally_cm_adopt(conn, id, &param);

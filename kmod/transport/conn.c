@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The life of a conn: made by transport/cm.c or transport/loop.c, broken by anybody, closed and
- * destroyed here, by one work item.
- */
+/* The life of a conn: its state, its first error, its references. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/slab.h>
-#include "compat.h"
-#include "transport/conn.h"
-#include "transport/dev.h"
-#include "transport/msg.h"
-#include "transport/op.h"
 #include "base/stats.h"
 #include "base/trace.h"
+#include "compat/compat.h"
+#include "transport/conn.h"
 
-/* Longer than this in our close work is worth a line in the log. */
+/* From the start of a connect to UP. */
+#define TALLY_CONN_TIMEOUT_MS	5000
+/* Longer than this in the close work is worth a line in the log. */
 #define TALLY_CONN_STUCK	(10 * HZ)
 
 static struct workqueue_struct *tally_conn_wq;
@@ -32,8 +28,30 @@ static void tally_conn_set_state(struct tally_conn *conn,
 	} else if (state == TALLY_CONN_CLOSING) {
 		if (conn->was_up)
 			tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
+		/* Bounds the close work, too, by a word in the log. */
+		mod_delayed_work(tally_conn_wq, &conn->timer, TALLY_CONN_STUCK);
 		queue_work(tally_conn_wq, &conn->close_work);
 	}
+}
+
+/**
+ * tally_conn_begin - a conn is no longer its maker's alone
+ * @conn: conn in NEW
+ *
+ * Context: any.
+ * Return: true: it is CONNECTING; false: it failed before, and closes now.
+ */
+bool tally_conn_begin(struct tally_conn *conn)
+{
+	unsigned long flags;
+	bool failed;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	failed = conn->err;
+	tally_conn_set_state(conn, failed ? TALLY_CONN_CLOSING :
+					    TALLY_CONN_CONNECTING);
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return !failed;
 }
 
 /**
@@ -60,27 +78,6 @@ bool tally_conn_advance(struct tally_conn *conn, enum tally_conn_state from,
 }
 
 /**
- * tally_conn_set_up - the connection stands: say so to the owner
- * @conn: conn
- * @from: state it must be in
- *
- * Messages that came early are delivered after the upcall.
- *
- * Context: process; the handler of the conn's CM id where it has one.
- * Return: false when the conn is already closing.
- */
-bool tally_conn_set_up(struct tally_conn *conn, enum tally_conn_state from)
-{
-	if (!tally_conn_advance(conn, from, TALLY_CONN_UP))
-		return false;
-	cancel_delayed_work(&conn->timer);
-	if (conn->ops->up)
-		conn->ops->up(conn);
-	tally_msgs_live(conn);
-	return true;
-}
-
-/**
  * tally_conn_fail_locked - break a conn whose lock is held
  * @conn: conn
  * @err: why, a negative errno; the first one is kept
@@ -90,10 +87,11 @@ bool tally_conn_set_up(struct tally_conn *conn, enum tally_conn_state from)
 void tally_conn_fail_locked(struct tally_conn *conn, int err)
 {
 	lockdep_assert_held(&conn->lock);
-	if (conn->state >= TALLY_CONN_CLOSING)
+	if (conn->err)
 		return;
 	conn->err = err;
-	tally_conn_set_state(conn, TALLY_CONN_CLOSING);
+	if (conn->state != TALLY_CONN_NEW)
+		tally_conn_set_state(conn, TALLY_CONN_CLOSING);
 }
 
 /**
@@ -140,16 +138,6 @@ bool tally_conn_is_up(struct tally_conn *conn)
 }
 
 /**
- * tally_conn_peer_addr - address of the other side
- * @conn: conn
- * @ss: where to put it; AF_UNSPEC for a loopback conn
- */
-void tally_conn_peer_addr(struct tally_conn *conn, struct sockaddr_storage *ss)
-{
-	*ss = conn->peer;
-}
-
-/**
  * tally_conn_dev - the device of a conn that is UP
  * @conn: conn
  *
@@ -167,36 +155,6 @@ struct tally_dev *tally_conn_dev(struct tally_conn *conn)
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	return dev;
-}
-
-/**
- * tally_conn_get - take a reference
- * @conn: conn, of which the caller holds a reference
- *
- * Return: @conn.
- */
-struct tally_conn *tally_conn_get(struct tally_conn *conn)
-{
-	kref_get(&conn->ref);
-	return conn;
-}
-
-static void tally_conn_release(struct kref *ref)
-{
-	kfree(container_of(ref, struct tally_conn, ref));
-}
-
-/**
- * tally_conn_put - give a reference up
- * @conn: conn
- *
- * The owner's last one does not end the conn; tally_conn_fail() does.
- *
- * Context: any.
- */
-void tally_conn_put(struct tally_conn *conn)
-{
-	kref_put(&conn->ref, tally_conn_release);
 }
 
 /**
@@ -302,109 +260,48 @@ static void tally_conn_timer(struct work_struct *work)
  */
 void tally_conn_start_timer(struct tally_conn *conn)
 {
-	long left = conn->deadline - jiffies;
+	queue_delayed_work(tally_conn_wq, &conn->timer,
+			   tally_conn_time_left(conn));
+}
 
-	queue_delayed_work(tally_conn_wq, &conn->timer, max(left, 0L));
+/**
+ * tally_conn_time_left - what is left of the time to connect
+ * @conn: conn
+ *
+ * Return: jiffies, 0 when it is over.
+ */
+long tally_conn_time_left(const struct tally_conn *conn)
+{
+	return max_t(long, conn->deadline - jiffies, 0);
+}
+
+static void tally_conn_gone(struct tally_dev_user *user)
+{
+	tally_conn_fail(container_of(user, struct tally_conn, watch),
+			-ENETDOWN);
 }
 
 /*
- * Handlers that run while the state changes come to their end; those that
- * begin later see that it is closing and do nothing.
+ * How long an attempt may take, in ms. The CM sends a lost request again only
+ * after seconds: it is given up early enough that a link that comes back
+ * within the lease finds time for another attempt.
  */
-static void tally_conn_sync_handler(struct tally_conn *conn)
+static u32 tally_conn_timeout(u32 lease_ms)
 {
-	if (!conn->id)
-		return;
-	rdma_lock_handler(conn->id);
-	rdma_unlock_handler(conn->id);
-}
-
-static void tally_conn_destroy_qp(struct tally_conn *conn)
-{
-	if (conn->id)
-		rdma_destroy_qp(conn->id);
-	else
-		ib_destroy_qp(conn->qp);
-	conn->qp = NULL;
-}
-
-static void tally_conn_free_cq(struct tally_conn *conn)
-{
-	if (!conn->cq.cq)
-		return;
-	tally_compat_cq_settle(conn->dev->ibdev);
-	tally_cq_destroy(&conn->cq);
-}
-
-/* Nobody posts any more. Ends with no QP and no operation in flight. */
-static void tally_conn_stop(struct tally_conn *conn)
-{
-	bool drained;
-
-	if (conn->ops_table)
-		tally_ops_flush(conn);
-	if (!conn->qp)
-		return;
-	if (conn->id)
-		rdma_disconnect(conn->id);
-	drained = tally_drain_qp(conn->qp, &conn->cq, &conn->sq_drain,
-				 &conn->rq_drain);
-	if (conn->msgs)
-		tally_msgs_stop(conn);
-	tally_conn_destroy_qp(conn);
-	/* What did not complete by now never must, once it was given back. */
-	if (!drained)
-		tally_conn_free_cq(conn);
-	tally_ops_sweep(conn);
-}
-
-static void tally_conn_unprepare(struct tally_conn *conn)
-{
-	tally_conn_free_cq(conn);
-	tally_msgs_destroy(conn);
-	tally_ops_destroy(conn);
-}
-
-static void tally_conn_unset_dev(struct tally_conn *conn)
-{
-	struct tally_dev *dev = conn->dev;
-
-	if (!dev)
-		return;
-	tally_dev_leave(dev, conn);
-	conn->dev = NULL;
-	tally_dev_put(dev);
-}
-
-static void tally_conn_close_work(struct work_struct *work)
-{
-	struct tally_conn *conn = container_of(work, struct tally_conn,
-					       close_work);
-
-	mod_delayed_work(tally_conn_wq, &conn->timer, TALLY_CONN_STUCK);
-	tally_conn_sync_handler(conn);
-	tally_conn_stop(conn);
-	tally_conn_advance(conn, TALLY_CONN_CLOSING, TALLY_CONN_DEAD);
-	if (conn->ops->down)
-		conn->ops->down(conn, conn->err);
-	complete_all(&conn->dead);
-	/* This may wait for a datagram that is stuck; nobody waits for it. */
-	if (conn->id)
-		rdma_destroy_id(conn->id);
-	tally_conn_unprepare(conn);
-	cancel_delayed_work_sync(&conn->timer);
-	tally_conn_unset_dev(conn);
-	tally_conn_put(conn);
+	return clamp_t(u32, lease_ms / 8, 1000, TALLY_CONN_TIMEOUT_MS);
 }
 
 /**
  * tally_conn_alloc - a conn that is nothing yet
  * @params: what it shall be
+ * @close: the close work
  *
  * Context: process.
- * Return: a conn with the owner's reference and the close work's, or NULL.
+ * Return: a conn in NEW with the owner's reference and the close work's, or
+ * NULL.
  */
-struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params)
+struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
+				    work_func_t close)
 {
 	struct tally_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 
@@ -415,10 +312,10 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params)
 	spin_lock_init(&conn->lock);
 	tally_cq_init(&conn->cq);
 	init_completion(&conn->dead);
-	INIT_LIST_HEAD(&conn->link);
-	INIT_WORK(&conn->close_work, tally_conn_close_work);
+	conn->watch.gone = tally_conn_gone;
+	conn->watch.last = true;
+	INIT_WORK(&conn->close_work, close);
 	INIT_DELAYED_WORK(&conn->timer, tally_conn_timer);
-	conn->deadline = jiffies + msecs_to_jiffies(tally_conn_timeout(params->lease_ms));
 	conn->ops = params->ops;
 	conn->owner = params->owner;
 	conn->stats = params->stats;
@@ -426,112 +323,39 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params)
 	conn->messages = params->messages;
 	conn->rd_atomic = params->rd_atomic ?: U8_MAX;
 	conn->lease_ms = params->lease_ms ?: TALLY_LEASE_DEFAULT_MS;
+	conn->deadline = jiffies + msecs_to_jiffies(tally_conn_timeout(conn->lease_ms));
 	conn->priv = params->priv;
 	return conn;
 }
 
 /**
- * tally_conn_discard - undo tally_conn_alloc() and what was prepared
- * @conn: conn without a QP that nobody else knows
+ * tally_conn_get - take a reference
+ * @conn: conn, of which the caller holds a reference
  *
- * Its CM id is the caller's.
+ * Return: @conn.
  */
-void tally_conn_discard(struct tally_conn *conn)
+struct tally_conn *tally_conn_get(struct tally_conn *conn)
 {
-	tally_conn_unprepare(conn);
-	tally_conn_unset_dev(conn);
-	tally_conn_put(conn);
-	tally_conn_put(conn);
+	kref_get(&conn->ref);
+	return conn;
+}
+
+static void tally_conn_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct tally_conn, ref));
 }
 
 /**
- * tally_conn_set_dev - say which device a conn is on
+ * tally_conn_put - give a reference up
  * @conn: conn
- * @dev: device; the caller's reference becomes the conn's, or is given up
  *
- * Return: 0, or -ENODEV when the device is going away.
+ * The owner's last one does not end the conn; tally_conn_fail() does.
+ *
+ * Context: any.
  */
-int tally_conn_set_dev(struct tally_conn *conn, struct tally_dev *dev)
+void tally_conn_put(struct tally_conn *conn)
 {
-	int err = tally_dev_join(dev, conn);
-
-	if (err) {
-		tally_dev_put(dev);
-		return err;
-	}
-	conn->dev = dev;
-	conn->posts_in_bh = tally_compat_posts_in_bh(dev->ibdev);
-	return 0;
-}
-
-static void tally_conn_qp_event(struct ib_event *event, void *context)
-{
-	struct tally_conn *conn = context;
-
-	switch (event->event) {
-	case IB_EVENT_COMM_EST:
-		if (conn->id)
-			rdma_notify(conn->id, event->event);
-		break;
-	case IB_EVENT_SQ_DRAINED:
-	case IB_EVENT_PATH_MIG:
-	case IB_EVENT_QP_LAST_WQE_REACHED:
-		break;
-	default:
-		tally_conn_fail(conn, -EIO);
-	}
-}
-
-/* One more of everything than is used: the drain takes it. */
-static void tally_conn_qp_attr(struct tally_conn *conn,
-			       struct ib_qp_init_attr *attr)
-{
-	struct ib_qp_cap *cap = &attr->cap;
-
-	*attr = (struct ib_qp_init_attr) {
-		.event_handler = tally_conn_qp_event,
-		.qp_context = conn,
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.qp_type = IB_QPT_RC,
-	};
-	cap->max_send_wr = TALLY_OP_DEPTH + 1;
-	cap->max_recv_wr = 1;
-	cap->max_send_sge = conn->dev->max_sge;
-	cap->max_recv_sge = 1;
-	if (conn->messages) {
-		cap->max_send_wr += TALLY_MSG_SENDS;
-		cap->max_recv_wr += TALLY_MSG_DEPTH;
-		cap->max_send_sge = 1;
-	}
-}
-
-/**
- * tally_conn_prepare - make all that the QP needs
- * @conn: conn with a device and a PD
- * @attr: filled in: the QP to make
- *
- * On error the caller fails or discards the conn, which undoes what was done.
- *
- * Context: process.
- * Return: 0 or a negative errno.
- */
-int tally_conn_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr)
-{
-	int err;
-
-	tally_conn_qp_attr(conn, attr);
-	err = tally_ops_create(conn);
-	if (!err && conn->messages)
-		err = tally_msgs_create(conn);
-	if (!err)
-		err = tally_cq_create(&conn->cq, conn->dev->ibdev, conn,
-				      attr->cap.max_send_wr +
-				      attr->cap.max_recv_wr,
-				      conn->messages ? tally_msgs_deliver :
-						       NULL);
-	attr->send_cq = conn->cq.cq;
-	attr->recv_cq = conn->cq.cq;
-	return err;
+	kref_put(&conn->ref, tally_conn_release);
 }
 
 /**

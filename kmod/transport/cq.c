@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whoever takes completions does so alone, so that they are handled in order:
+ * Only one task takes completions at a time, so that they are handled in order:
  * an operation's last one ends it, and must not overtake its first. It is not
- * preempted meanwhile, so that the others need not wait for a slow task. Who was
- * told of a completion has the next one told when none is left, and looks again
- * if it came meanwhile.
+ * preempted meanwhile, so that others need not wait for a slow task. A task that
+ * was told of a completion asks for the next event when none is left, and looks
+ * again if one came meanwhile.
+ *
+ * DOC: why neither ib_alloc_cq() nor ib_cq_pool_get(). With either, a
+ * completion goes through a work item of ib_core. To the caller of a short
+ * operation that was as long again as the operation itself (measured with soft
+ * RoCE), and a message went through two work items: a lock was handed over in 5.6
+ * halves of a ping-pong instead of 5.2. IB_POLL_DIRECT has no event to sleep on. A
+ * queue of the pool is shared: a message handler that sleeps would hold up all its
+ * users, and none of them can wait for what is under way on one QP only.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
 #include <linux/module.h>
-#include "compat.h"
-#include "transport/conn.h"
+#include <linux/sched/mm.h>
+#include "compat/compat.h"
 #include "transport/cq.h"
 
 /* Batches after which the work item lets others run. */
@@ -19,7 +27,7 @@
 /* One wait of so many tries all polls. */
 #define TALLY_CQ_RETRY	64
 
-/* State: callers may come in; one is inside; he is to look at the queue. */
+/* State: callers may come in; one is inside; it is to look at the queue. */
 #define TALLY_CQ_OPEN	BIT(0)
 #define TALLY_CQ_WAITER	BIT(1)
 #define TALLY_CQ_EVENT	BIT(2)
@@ -29,7 +37,7 @@ module_param(polls, uint, 0644);
 MODULE_PARM_DESC(polls, "look at most so often for a completion before sleeping; 0: never");
 
 static struct workqueue_struct *tally_cq_wq;
-/* Those whose work may sleep. */
+/* For queues of control conns, whose work may sleep. */
 static struct workqueue_struct *tally_msg_wq;
 
 /**
@@ -43,7 +51,7 @@ void tally_cq_queue(struct tally_cq *q)
 	queue_work(q->after ? tally_msg_wq : tally_cq_wq, &q->work);
 }
 
-/* Return: how many, -EBUSY when somebody else does. */
+/* Return: how many, -EBUSY while another task does. */
 static int tally_cq_take(struct tally_cq *q)
 {
 	int n = -EBUSY, i;
@@ -59,7 +67,7 @@ static int tally_cq_take(struct tally_cq *q)
 	return n;
 }
 
-/* Have the next completion told. True: it is there already. */
+/* Ask for an event at the next completion. True: it is there already. */
 static bool tally_cq_arm(struct tally_cq *q)
 {
 	return ib_req_notify_cq(q->cq, IB_CQ_NEXT_COMP |
@@ -81,26 +89,30 @@ void tally_cq_kick(struct tally_cq *q)
 static void tally_cq_work(struct work_struct *work)
 {
 	struct tally_cq *q = container_of(work, struct tally_cq, work);
-	struct tally_conn *conn = container_of(q, struct tally_conn, cq);
+	unsigned int noio = memalloc_noio_save();
 	int budget = TALLY_CQ_BUDGET, n;
+	bool more;
 
 	do {
 		n = tally_cq_take(q);
 		if (q->after)
-			q->after(conn);
-	} while (n > 0 && --budget);
+			q->after(q);
+		/* Less than a full batch: asking tells whether there is more. */
+		more = n < 0 || n == TALLY_CQ_BATCH || tally_cq_arm(q);
+	} while (more && n >= 0 && --budget);
 	tally_cq_kick(q);
-	if (n || tally_cq_arm(q))
+	if (more)
 		tally_cq_queue(q);
+	memalloc_noio_restore(noio);
 }
 
-/* Is there a caller to tell this event to? */
+/* Is there a caller to tell this event to, which heeded the last one? */
 static bool tally_cq_tell(struct tally_cq *q)
 {
 	int state = atomic_read(&q->state);
 
 	do {
-		if (!(state & TALLY_CQ_WAITER))
+		if (!(state & TALLY_CQ_WAITER) || (state & TALLY_CQ_EVENT))
 			return false;
 	} while (!atomic_try_cmpxchg(&q->state, &state,
 				     state | TALLY_CQ_EVENT));
@@ -111,8 +123,7 @@ static bool tally_cq_tell(struct tally_cq *q)
 /* The device has something; some devices hold locks of their own here. */
 static void tally_cq_event(struct ib_cq *cq, void *context)
 {
-	struct tally_conn *conn = context;
-	struct tally_cq *q = &conn->cq;
+	struct tally_cq *q = context;
 
 	if (READ_ONCE(q->flying) != 1 || !tally_cq_tell(q))
 		tally_cq_queue(q);
@@ -123,6 +134,22 @@ static bool tally_cq_has_event(struct tally_cq *q)
 	return atomic_read(&q->state) & TALLY_CQ_EVENT;
 }
 
+/**
+ * tally_cq_posted - an operation was posted
+ * @q: queue its completion comes to
+ *
+ * A caller that was told of an event, and does not get to run, must not hold up
+ * the others.
+ *
+ * Context: any, with the conn's lock held.
+ */
+void tally_cq_posted(struct tally_cq *q)
+{
+	WRITE_ONCE(q->flying, q->flying + 1);
+	if (q->flying > 1 && tally_cq_has_event(q))
+		tally_cq_queue(q);
+}
+
 static void tally_cq_forget(struct tally_cq *q)
 {
 	atomic_andnot(TALLY_CQ_EVENT, &q->state);
@@ -130,7 +157,7 @@ static void tally_cq_forget(struct tally_cq *q)
 	smp_mb__after_atomic();
 }
 
-/* An event was told to us alone, and is the last one until we ask. */
+/* We alone were told of an event, which is the last one until we ask. */
 static void tally_cq_heed(struct tally_cq *q)
 {
 	tally_cq_forget(q);
@@ -144,7 +171,7 @@ static bool tally_cq_enter(struct tally_cq *q)
 			      TALLY_CQ_OPEN | TALLY_CQ_WAITER) == TALLY_CQ_OPEN;
 }
 
-/* What came and is not ours is for the work item. */
+/* What came and is not the caller's is for the work item. */
 static void tally_cq_leave(struct tally_cq *q)
 {
 	int state = atomic_read(&q->state);
@@ -163,9 +190,9 @@ static void tally_cq_leave(struct tally_cq *q)
 }
 
 /*
- * Falling asleep and waking up take longer than some operations. Polls that
- * bring nothing make the next ones fewer; now and then all are tried again.
- * With one processor, they would only keep a soft device from working.
+ * To sleep and wake up takes longer than some operations. Polls that bring
+ * nothing make the next ones fewer; now and then all are tried again. With one
+ * processor, they would only keep a soft device from working.
  */
 static bool tally_cq_spin(struct tally_cq *q, struct completion *done,
 			  struct tally_polls *p)
@@ -213,9 +240,9 @@ static void tally_cq_expire(struct work_struct *work)
 }
 
 /*
- * Setting a timer and taking it back costs more than the rest of a wait, and most
- * waits end long before their time. It is left to run, therefore, and serves
- * later waits, too, unless theirs are to end earlier.
+ * To set a timer and cancel it costs more than the rest of a wait, and most waits
+ * end long before their time. So it is left to run, and serves later waits as
+ * well, unless they are to end earlier.
  */
 static void tally_cq_set_deadline(struct tally_cq *q, long left)
 {
@@ -236,7 +263,7 @@ static int tally_cq_until(struct tally_cq *q, struct completion *done)
 					    !tally_cq_left(q));
 }
 
-/* Return: what is left of the time; then it is done or nobody may wait here. */
+/* Return: what is left of the time; it ends early when @q is destroyed. */
 static long tally_cq_sleep(struct tally_cq *q, struct completion *done,
 			   long left, bool *finished)
 {
@@ -284,11 +311,12 @@ long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
 /**
  * tally_cq_help - wait for something, taking completions
  * @q: queue of the operations that may bring it
- * @done: what is waited for; who completes it kicks @q, unless it is taken
+ * @done: what is waited for; a kick of @q follows its completion, unless that
+ *	comes from taking completions
  * @timeout: in jiffies, after which only it is waited for
  * @p: what was learnt from former waits of this kind
  *
- * Nothing is done where somebody waits already. The caller goes on to wait for
+ * Nothing is done while another caller waits. The caller goes on to wait for
  * @done, which is not used up.
  *
  * Context: process; ends early when killed.
@@ -306,7 +334,7 @@ void tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
 }
 
 /**
- * tally_cq_init - a queue that nobody can come into
+ * tally_cq_init - a queue that no caller can come into
  * @q: queue
  */
 void tally_cq_init(struct tally_cq *q)
@@ -329,17 +357,15 @@ static int tally_cq_vector(struct ib_device *ibdev)
  * tally_cq_create - make the device's queue
  * @q: queue, initialised
  * @ibdev: device
- * @conn: the conn with @q in it, which becomes its context
  * @entries: how many completions it can hold
- * @after: what the work item goes on with where it took completions, or NULL;
- *	nobody but the work item takes any then
+ * @after: what the work item goes on with after it took completions; no caller
+ *	takes any then; or NULL
  *
  * Context: process.
  * Return: 0 or a negative errno.
  */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
-		    struct tally_conn *conn, int entries,
-		    void (*after)(struct tally_conn *conn))
+		    int entries, void (*after)(struct tally_cq *q))
 {
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
@@ -347,7 +373,7 @@ int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 	};
 	struct ib_cq *cq;
 
-	cq = ib_create_cq(ibdev, tally_cq_event, NULL, conn, &attr);
+	cq = ib_create_cq(ibdev, tally_cq_event, NULL, q, &attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	q->cq = cq;
@@ -374,7 +400,7 @@ void tally_cq_flush(struct tally_cq *q)
  * tally_cq_destroy - undo tally_cq_create()
  * @q: queue that no QP uses; one without a queue of a device stays as it is
  *
- * Context: process; waits for the caller who is inside.
+ * Context: process; waits for the caller that is inside.
  */
 void tally_cq_destroy(struct tally_cq *q)
 {

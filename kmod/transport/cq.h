@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The completion queue of a conn. A work item takes its completions. Of a
+ * The completion queue of a conn. A work item takes its completions. On a
  * control conn it goes on to handle the messages that came, without another
- * change of tasks; as that may sleep, it has a workqueue of its own. Of a lane it
- * makes way for one caller who waits for the only operation in flight: the
- * device's event wakes that caller, who takes the completion himself. That saves
- * the way through the work item, which is long where an operation is short.
+ * change of tasks; as that may sleep, it has a workqueue of its own. On a lane it
+ * makes way for one caller that waits for the only operation in flight: the
+ * device's event wakes the caller, which takes the completion itself.
  */
 #ifndef TALLY_CQ_H
 #define TALLY_CQ_H
@@ -15,8 +14,6 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
-
-struct tally_conn;
 
 /* Completions that are taken at a time. */
 #define TALLY_CQ_BATCH	8
@@ -33,21 +30,21 @@ struct tally_polls {
 
 /**
  * struct tally_cq - a completion queue, part of its conn
- * @cq: the device's queue, whose context is the conn; NULL before and after
- * @after: called by @work when it took some, may sleep; NULL: it is a lane's
+ * @cq: the device's queue, whose context is this; NULL before and after
+ * @after: called by @work when it took some, may sleep; NULL on a lane
  * @work: takes completions
- * @taken: bit 0: somebody takes
- * @wc: what he took
- * @state: TALLY_CQ_* of transport/cq.c; 0 of a control conn
+ * @taken: bit 0: a task takes completions
+ * @wc: what it took
+ * @state: TALLY_CQ_* of transport/cq.c; 0 on a control conn
  * @flying: operations posted and not completed; under the conn's lock
  * @polls: of its callers
- * @wait: where he waits, and later the destruction for him
- * @deadline: in jiffies, of who is inside
- * @expiry: wakes him then; it may stay behind for who comes next
+ * @wait: where the caller inside waits, and later the destruction for it
+ * @deadline: of the caller inside, in jiffies
+ * @expiry: wakes it then; may stay behind for the next caller
  */
 struct tally_cq {
 	struct ib_cq *cq;
-	void (*after)(struct tally_conn *conn);
+	void (*after)(struct tally_cq *q);
 	struct work_struct work;
 	unsigned long taken;
 	struct ib_wc wc[TALLY_CQ_BATCH];
@@ -60,24 +57,14 @@ struct tally_cq {
 };
 
 void tally_cq_init(struct tally_cq *q);
-/* For the conn that has @q in it; @after: see above. Process context. */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
-		    struct tally_conn *conn, int entries,
-		    void (*after)(struct tally_conn *conn));
-/* Have the work item run, now or again. Any context. */
-void tally_cq_queue(struct tally_cq *q);
-/* What it does now has been done on return. Process context. */
-void tally_cq_flush(struct tally_cq *q);
-/* No QP uses it any more. Waits for who is inside. Process context. */
+		    int entries, void (*after)(struct tally_cq *q));
 void tally_cq_destroy(struct tally_cq *q);
-/* Something was completed otherwise than by taking it. Any context. */
+void tally_cq_queue(struct tally_cq *q);
+void tally_cq_flush(struct tally_cq *q);
+void tally_cq_posted(struct tally_cq *q);
 void tally_cq_kick(struct tally_cq *q);
-/*
- * As wait_for_completion_killable_timeout(): @done is completed by an operation
- * whose completion comes to @q.
- */
 long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout);
-/* Take completions for that time, as they may bring @done. Kicks are needed. */
 void tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
 		   struct tally_polls *p);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The devices tally can use, from the core's add() to its remove(). When
- * remove() returns nothing of ours may be left on the device, so it waits for
- * the last reference: its users were told and its conns failed before.
+ * remove() returns nothing of ours may be left on the device, so it tells the
+ * users, of which every conn is one, and waits for the last reference.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/slab.h>
-#include "transport/conn.h"
 #include "transport/dev.h"
 
 /* Scatter elements worth having; more only makes send queues larger. */
@@ -71,10 +70,9 @@ static struct tally_dev *tally_dev_alloc(struct ib_device *ibdev)
 	kref_init(&dev->ref);
 	init_completion(&dev->released);
 	INIT_LIST_HEAD(&dev->users);
-	INIT_LIST_HEAD(&dev->conns);
 	mutex_init(&dev->lock);
+	mutex_init(&dev->loop_lock);
 	mutex_init(&dev->probe_lock);
-	spin_lock_init(&dev->conns_lock);
 	init_waitqueue_head(&dev->called);
 	tally_dev_set_limits(dev);
 	return dev;
@@ -102,6 +100,7 @@ static void tally_dev_free(struct tally_dev *dev)
 	ib_dealloc_pd(dev->home_pd);
 	ib_dealloc_pd(dev->ctrl_pd);
 	mutex_destroy(&dev->probe_lock);
+	mutex_destroy(&dev->loop_lock);
 	mutex_destroy(&dev->lock);
 	kfree(dev);
 }
@@ -198,7 +197,10 @@ int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user)
 	mutex_lock(&dev->lock);
 	INIT_LIST_HEAD(&user->list);
 	if (!dev->dying) {
-		list_add_tail(&user->list, &dev->users);
+		if (user->last)
+			list_add_tail(&user->list, &dev->users);
+		else
+			list_add(&user->list, &dev->users);
 		err = 0;
 	}
 	mutex_unlock(&dev->lock);
@@ -230,38 +232,6 @@ void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user)
 		wait_event(dev->called, tally_dev_has_called(dev, user));
 }
 
-/**
- * tally_dev_join - a conn begins to use a device
- * @dev: device
- * @conn: conn
- *
- * Return: 0, or -ENODEV when it is going away already.
- */
-int tally_dev_join(struct tally_dev *dev, struct tally_conn *conn)
-{
-	int err = -ENODEV;
-
-	spin_lock(&dev->conns_lock);
-	if (!dev->dying) {
-		list_add_tail(&conn->link, &dev->conns);
-		err = 0;
-	}
-	spin_unlock(&dev->conns_lock);
-	return err;
-}
-
-/**
- * tally_dev_leave - a conn is gone
- * @dev: device
- * @conn: conn
- */
-void tally_dev_leave(struct tally_dev *dev, struct tally_conn *conn)
-{
-	spin_lock(&dev->conns_lock);
-	list_del_init(&conn->link);
-	spin_unlock(&dev->conns_lock);
-}
-
 /* Take a device out of the list: nobody finds it any more. */
 static struct tally_dev *tally_dev_take(struct ib_device *ibdev)
 {
@@ -279,20 +249,12 @@ static struct tally_dev *tally_dev_take(struct ib_device *ibdev)
 	return found;
 }
 
-static void tally_dev_mark_dying(struct tally_dev *dev)
-{
-	mutex_lock(&dev->lock);
-	spin_lock(&dev->conns_lock);
-	dev->dying = true;
-	spin_unlock(&dev->conns_lock);
-	mutex_unlock(&dev->lock);
-}
-
 static void tally_dev_tell_users(struct tally_dev *dev)
 {
 	struct tally_dev_user *user;
 
 	mutex_lock(&dev->lock);
+	dev->dying = true;
 	WRITE_ONCE(dev->remover, current);
 	while (!list_empty(&dev->users)) {
 		user = list_first_entry(&dev->users, struct tally_dev_user,
@@ -307,28 +269,6 @@ static void tally_dev_tell_users(struct tally_dev *dev)
 		mutex_lock(&dev->lock);
 	}
 	mutex_unlock(&dev->lock);
-}
-
-static void tally_dev_fail_conns(struct tally_dev *dev)
-{
-	struct tally_conn *conn;
-
-	spin_lock(&dev->conns_lock);
-	list_for_each_entry(conn, &dev->conns, link)
-		tally_conn_fail(conn, -ENETDOWN);
-	spin_unlock(&dev->conns_lock);
-}
-
-static void tally_dev_drop_loop(struct tally_dev *dev)
-{
-	struct tally_conn *loop;
-
-	mutex_lock(&dev->lock);
-	loop = dev->loop;
-	dev->loop = NULL;
-	mutex_unlock(&dev->lock);
-	if (loop)
-		tally_conn_put(loop);
 }
 
 static int tally_dev_add(struct ib_device *ibdev)
@@ -358,10 +298,7 @@ static void tally_dev_remove(struct ib_device *ibdev, void *data)
 
 	if (WARN_ON_ONCE(!dev))
 		return;
-	tally_dev_mark_dying(dev);
 	tally_dev_tell_users(dev);
-	tally_dev_fail_conns(dev);
-	tally_dev_drop_loop(dev);
 	tally_dev_put(dev);
 	/* The device must not go before its users: all it can do is to say so. */
 	while (!wait_for_completion_timeout(&dev->released, TALLY_DEV_STUCK))

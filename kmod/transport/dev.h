@@ -8,7 +8,6 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 
@@ -30,14 +29,12 @@ enum tally_atomics {
  * @ref: users; the removal of the device waits for the last one
  * @released: completed by the last put
  * @users: struct tally_dev_user, under @lock
- * @lock: protects @users, @dying, @loop, @atomics; may be held while sleeping
- * @loop: the loopback conn, or NULL
- * @atomics: result of the probe
- * @dying: the device is going away, nothing new may start; written under
- *	@lock and @conns_lock
- * @conns: every conn that uses it, under @conns_lock
- * @conns_lock: taken outside of conn->lock
- * @probe_lock: one probe at a time
+ * @lock: protects @users and @dying
+ * @dying: the device is going away, nothing new may start
+ * @loop_lock: protects @loop; held while it is made
+ * @loop: the loopback conn, or NULL; transport/loop.c
+ * @probe_lock: protects @atomics; held while they are tried
+ * @atomics: result of the probe; transport/probe.c
  * @calling: whose gone() is running
  * @remover: the task that calls it
  * @called: woken when it returned
@@ -45,7 +42,7 @@ enum tally_atomics {
  * @max_sge: scatter elements one work request may have
  * @max_rd_atomic: reads and atomics in flight as initiator
  * @max_dest_rd_atomic: reads and atomics in flight as target
- * @bulk: work requests of bulk transfers in flight, region/xfer.c; begins as 0
+ * @busy_bytes: bytes that its users keep it busy with, where they keep count
  */
 struct tally_dev {
 	struct ib_device *ibdev;
@@ -56,12 +53,11 @@ struct tally_dev {
 	struct completion released;
 	struct list_head users;
 	struct mutex lock;	/* see above */
-	struct tally_conn *loop;
-	enum tally_atomics atomics;
 	bool dying;
-	struct list_head conns;
-	spinlock_t conns_lock;	/* see above */
+	struct mutex loop_lock;	/* see above */
+	struct tally_conn *loop;
 	struct mutex probe_lock;	/* see above */
+	enum tally_atomics atomics;
 	struct tally_dev_user *calling;
 	struct task_struct *remover;
 	wait_queue_head_t called;
@@ -69,44 +65,31 @@ struct tally_dev {
 	u32 max_sge;
 	u8 max_rd_atomic;
 	u8 max_dest_rd_atomic;
-	atomic_t bulk;
+	atomic_t busy_bytes;
 };
 
 /**
- * struct tally_dev_user - somebody to be told that a device goes away
+ * struct tally_dev_user - what is to be told that a device goes away
  * @list: in tally_dev.users
+ * @last: tell it after those that are not; conns, so that their owners know
  * @gone: called at most once, in process context, tally_dev.lock not held; must
  *	see to it that the user's references and everything it made on the
  *	device are given up soon, without waiting for anything on the network
  */
 struct tally_dev_user {
 	struct list_head list;
+	bool last;
 	void (*gone)(struct tally_dev_user *user);
 };
 
 int tally_dev_init(void);
 void tally_dev_exit(void);
 
-/* By ib_device (a CM handler asks), or the first one usable in a namespace. */
 struct tally_dev *tally_dev_get(struct ib_device *ibdev);
 struct tally_dev *tally_dev_find(struct net *net, const char *name);
 void tally_dev_hold(struct tally_dev *dev);
 void tally_dev_put(struct tally_dev *dev);
-/* -ENODEV when the device is already going away. */
 int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user);
-/* Waits for a running gone(), unless that is where it is called from. */
 void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user);
-
-/*
- * The loopback conn, made on first use; sleeps. Returns a reference or an
- * ERR_PTR(): -ENODEV, -EADDRNOTAVAIL (no address on the device yet), …
- */
-struct tally_conn *tally_dev_loop(struct tally_dev *dev);
-/* Can this device's kernel QPs post atomics? Tried once; sleeps. */
-enum tally_atomics tally_dev_probe(struct tally_dev *dev);
-
-/* Every conn of the device is failed when it goes away. For transport/conn.c. */
-int tally_dev_join(struct tally_dev *dev, struct tally_conn *conn);
-void tally_dev_leave(struct tally_dev *dev, struct tally_conn *conn);
 
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ib_drain_qp() does, with a bound: a device may have lost a queue, as
- * soft RoCE does when it had no memory in the middle of a change of state,
- * and a QP that never empties must not keep anybody else waiting.
+ * DOC: why not ib_drain_qp(). It has no bound: it waits for ever for a QP that a
+ * device has lost, as soft RoCE does when it had no memory in the middle of a
+ * change of state, and nothing may keep a device's removal or a node's end
+ * waiting. It also waits by way of the completion queues of ib_core only, see
+ * transport/cq.c. The steps here are the same, with a bound for each.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -45,7 +47,7 @@ static int tally_drain_post_rq(struct ib_qp *qp, struct tally_drain *drain)
 	return ib_post_recv(qp, &wr, NULL);
 }
 
-/* Who takes completions may be held up by what he does with messages. */
+/* The work item that takes completions may be busy with messages. */
 static bool tally_drain_wait(struct tally_cq *q, struct tally_drain *drain)
 {
 	if (wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT))
@@ -54,7 +56,7 @@ static bool tally_drain_wait(struct tally_cq *q, struct tally_drain *drain)
 	return try_wait_for_completion(&drain->done);
 }
 
-/* Some devices know better how; they are trusted to come to an end. */
+/* Some devices know better; they are trusted to come to an end. */
 static bool tally_drain_sq(struct ib_qp *qp, struct tally_cq *q,
 			   struct tally_drain *drain)
 {

@@ -17,12 +17,6 @@ struct tally_drain {
 	struct completion done;
 };
 
-/*
- * Put @qp into the error state and wait until both its queues are empty. The
- * marks must live until the CQ is freed. Nobody may post meanwhile. Return:
- * false when a queue did not empty; then completions may come until the CQ is
- * freed.
- */
 bool tally_drain_qp(struct ib_qp *qp, struct tally_cq *q,
 		    struct tally_drain *sq, struct tally_drain *rq);
 

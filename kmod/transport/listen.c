@@ -8,8 +8,7 @@
 #include <linux/in6.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>
-#include "transport/conn.h"
-#include "transport/dev.h"
+#include "transport/cm.h"
 #include "transport/listen.h"
 
 /* Connection requests that may wait for the handler. */

@@ -7,8 +7,8 @@
 #include <linux/random.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
-#include "transport/conn.h"
-#include "transport/dev.h"
+#include "transport/loop.h"
+#include "transport/qp.h"
 
 /* Where the loop goes through. */
 struct tally_loop_path {
@@ -16,8 +16,6 @@ struct tally_loop_path {
 	struct ib_port_attr attr;
 	const struct ib_gid_attr *gid;	/* RoCE only */
 };
-
-static const struct tally_conn_ops tally_loop_ops;
 
 /* An address that routing works for; the default GID is not one. */
 static bool tally_loop_gid_usable(const struct ib_gid_attr *gid)
@@ -125,7 +123,7 @@ static int tally_loop_to_rtr(struct tally_conn *conn,
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_RTR,
 		.path_mtu = path->attr.active_mtu,
-		.dest_qp_num = conn->qp->qp_num,
+		.dest_qp_num = conn->qpn,
 		.rq_psn = psn,
 		.max_dest_rd_atomic = tally_conn_responder_depth(conn),
 		.min_rnr_timer = IB_RNR_TIMER_000_64,
@@ -182,7 +180,7 @@ static int tally_loop_connect(struct tally_conn *conn)
 	err = tally_loop_find_path(conn->dev->ibdev, &path);
 	if (err)
 		return err;
-	err = tally_conn_prepare(conn, &attr);
+	err = tally_qp_prepare(conn, &attr);
 	if (err)
 		goto out;
 	qp = ib_create_qp(conn->pd, &attr);
@@ -190,45 +188,88 @@ static int tally_loop_connect(struct tally_conn *conn)
 		err = PTR_ERR(qp);
 		goto out;
 	}
-	conn->qp = qp;
+	tally_qp_made(conn, qp);
 	err = tally_loop_join_ends(conn, &path);
 out:
 	tally_loop_put_path(&path);
 	return err;
 }
 
+/* It closes: the next one who asks gets another. */
+static void tally_loop_down(struct tally_conn *conn, int err)
+{
+	struct tally_dev *dev = conn->dev;
+
+	if (!dev)
+		return;
+	mutex_lock(&dev->loop_lock);
+	if (dev->loop == conn) {
+		dev->loop = NULL;
+		tally_conn_put(conn);
+	}
+	mutex_unlock(&dev->loop_lock);
+}
+
+static const struct tally_conn_ops tally_loop_ops = {
+	.down = tally_loop_down,
+};
+
 /**
- * tally_conn_loop - make a conn to the device itself
+ * tally_loop_make - make a conn to the device itself
  * @dev: device
- * @stats: where its work requests are counted; outlives the conn; or NULL
  *
  * Context: process.
  * Return: a conn that is UP, with a reference for the caller; or an
- * ERR_PTR(): -EADDRNOTAVAIL while the device has no address, -EOPNOTSUPP when
- * it cannot connect to itself.
+ * ERR_PTR(): -ENODEV when the device goes away, -EADDRNOTAVAIL while it has no
+ * address, -EOPNOTSUPP when it cannot connect to itself.
  */
-struct tally_conn *tally_conn_loop(struct tally_dev *dev,
-				   struct tally_stats *stats)
+struct tally_conn *tally_loop_make(struct tally_dev *dev)
 {
 	struct tally_conn_params params = {
 		.ops = &tally_loop_ops,
-		.stats = stats,
 		.pd = dev->home_pd,
 	};
-	struct tally_conn *conn = tally_conn_alloc(&params);
+	struct tally_conn *conn = tally_qp_alloc(&params);
 	int err;
 
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
-	tally_dev_hold(dev);
-	err = tally_conn_set_dev(conn, dev);
+	err = tally_qp_set_dev(conn, dev);
 	if (!err)
 		err = tally_loop_connect(conn);
-	if (!err && !tally_conn_set_up(conn, TALLY_CONN_NEW))
-		err = conn->err;
-	if (!err)
+	if (err)
+		tally_conn_fail(conn, err);
+	if (tally_conn_begin(conn) && tally_qp_set_up(conn))
 		return conn;
-	tally_conn_close(conn, err);
+	err = conn->err;
 	tally_conn_put(conn);
 	return ERR_PTR(err);
+}
+
+/**
+ * tally_dev_loop - the loopback conn of a device
+ * @dev: device
+ *
+ * Made on first use, and anew when the last one broke. What was in flight on
+ * that one may be undecided: wait for its end with tally_conn_close() first.
+ *
+ * Context: process; sleeps.
+ * Return: a conn with a reference for the caller, or an ERR_PTR() as
+ * tally_loop_make().
+ */
+struct tally_conn *tally_dev_loop(struct tally_dev *dev)
+{
+	struct tally_conn *loop;
+
+	mutex_lock(&dev->loop_lock);
+	loop = dev->loop;
+	if (loop && !tally_conn_is_up(loop)) {
+		tally_conn_put(loop);
+		loop = NULL;
+	}
+	if (!loop)
+		loop = tally_loop_make(dev);
+	dev->loop = IS_ERR(loop) ? NULL : tally_conn_get(loop);
+	mutex_unlock(&dev->loop_lock);
+	return loop;
 }

@@ -67,39 +67,17 @@ static int tally_mr_alloc(struct tally_mr *mr, struct ib_pd *pd, u32 n)
 	return 0;
 }
 
-static void tally_mr_reg_done(struct tally_op *op)
-{
-	complete(&container_of(op, struct tally_call, op)->finished);
-}
-
-/*
- * The work request points to the MR, so this does not return before the one
- * has completed: a device that does not do it in time loses the conn.
- */
+/* The work request points to the MR: it must be over before this returns. */
 static int tally_mr_register(struct tally_conn *conn, struct tally_mr *mr,
 			     int access)
 {
-	struct tally_call *call = tally_call_alloc();
-	int err;
+	struct tally_op_task task = {
+		.op.type = TALLY_OP_REG,
+		.op.mr = mr->mr,
+		.op.access = access | IB_ACCESS_LOCAL_WRITE,
+	};
 
-	if (!call)
-		return -ENOMEM;
-	call->op.type = TALLY_OP_REG;
-	call->op.mr = mr->mr;
-	call->op.access = access | IB_ACCESS_LOCAL_WRITE;
-	call->op.done = tally_mr_reg_done;
-	tally_op_submit(conn, &call->op);
-	err = -ETIMEDOUT;
-	if (!wait_for_completion_timeout(&call->finished, TALLY_MR_TIMEOUT)) {
-		if (tally_op_cancel(&call->op))
-			goto out;
-		tally_conn_fail(conn, -ETIMEDOUT);
-		wait_for_completion(&call->finished);
-	}
-	err = call->op.status;
-out:
-	tally_call_put(call);
-	return err;
+	return tally_op_run(conn, &task, TALLY_MR_TIMEOUT);
 }
 
 /**

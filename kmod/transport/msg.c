@@ -1,38 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Control messages of one conn: RECV ring, send queue, delivery in order.
- * When a message may be sent is transport/credit.h's business.
+ * When a message may be sent is transport/credit.c's business.
+ *
+ * Nothing on the way of a message allocates. The RECVs and the send buffers are
+ * made and mapped with the conn; a message takes a send buffer while it waits for
+ * credits and until the device has sent it. Only those that find no buffer free,
+ * because the peer does not take what it was sent, are allocated, as their
+ * sender says, and move into buffers later.
+ *
+ * Sends complete in order, so only every TALLY_MSG_SIGNAL-th one asks for a
+ * completion, which gives back all buffers before it. Fewer are unaccounted
+ * for than there are buffers, so that the next one is always on its way while
+ * a message waits.
+ *
+ * DOC: there is no shared receive queue. Credits promise the peer RECVs of its
+ * own: from a shared queue, one peer could take those of all others, and every
+ * message would need a look at who sent it. Emptying a QP with one takes an
+ * event that rxe does not raise before 6.12, and up to 60 s after.
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
-#include "compat.h"
-#include "transport/credit.h"
-#include "transport/dev.h"
-#include "transport/msg.h"
 #include "base/stats.h"
 #include "base/trace.h"
+#include "compat/compat.h"
+#include "transport/credit.h"
+#include "transport/msg.h"
 
-/*
- * Messages that may wait for the peer. One that keeps to the protocol has 4096
- * objects open at most, and about each there are less than four things to say.
- */
-#define TALLY_MSG_BACKLOG 16384
+/* Bytes that may wait for a peer beside what is in the send buffers. */
+#define TALLY_MSG_BACKLOG	(16 << 20)
+/* One send of so many asks for a completion. */
+#define TALLY_MSG_SIGNAL	16
+
+static_assert(TALLY_MSG_SIGNAL <= TALLY_MSG_BUFFERS / 2);
 
 /* One RECV buffer. */
 struct tally_recv {
 	struct ib_cqe cqe;
 	struct list_head list;
-	u64 dma;
+	struct ib_sge sge;
+	struct ib_recv_wr wr;
 	u32 len;
 	u8 *buf;
 };
 
-/* One message to send. */
+/* One send buffer. */
 struct tally_send {
 	struct ib_cqe cqe;
 	struct list_head list;
-	bool credit;		/* one of the spare ones */
-	u64 dma;
+	struct ib_sge sge;
+	bool credit;		/* it is for CREDIT only */
+	bool posted;
+	u8 *buf;
+};
+
+/* A message that found no send buffer. */
+struct tally_late {
+	struct list_head list;
 	u32 len;
 	u8 buf[] __aligned(8);
 };
@@ -40,69 +64,94 @@ struct tally_send {
 /**
  * struct tally_msgs - messages of one conn; under conn->lock
  * @recvs: RECV buffers
- * @arrived: received and not delivered yet, in order
- * @queue: to be sent, in order
- * @wire: given to the QP and not completed
- * @spare: CREDIT buffers that are free
- * @backlog: length of @queue
- * @in_sq: ordinary messages in @wire
+ * @sends: send buffers, those of CREDIT last
+ * @arrived: received and not delivered yet, in order; the work item's alone
+ * @queue: send buffers with a message to be sent, in order
+ * @wire: send buffers that were posted, in order
+ * @free: send buffers that are free
+ * @spare: those of CREDIT that are free
+ * @late: messages to be sent after all that are in buffers, in order
+ * @backlog: bytes of @late
+ * @quiet: sends since the last one that asked for a completion
  * @credits: how much may be sent
  * @live: up() was called
  * @broken: something malformed came: what follows is not looked at
  */
 struct tally_msgs {
 	struct tally_recv recvs[TALLY_MSG_DEPTH];
+	struct tally_send sends[TALLY_MSG_SENDS];
 	struct list_head arrived;
 	struct list_head queue;
 	struct list_head wire;
+	struct list_head free;
 	struct list_head spare;
+	struct list_head late;
 	u32 backlog;
-	u32 in_sq;
+	u32 quiet;
 	struct tally_credits credits;
 	bool live;
 	bool broken;
 };
 
-static void tally_send_unmap(struct tally_conn *conn, struct tally_send *send)
+/* What tally_msg_send() was given. */
+struct tally_msg_parts {
+	const struct tally_msg_head *head;
+	const void *body;
+	u32 len;
+	const void *more;
+	u32 more_len;
+};
+
+static u32 tally_parts_size(const struct tally_msg_parts *parts)
 {
-	ib_dma_unmap_single(conn->dev->ibdev, send->dma, send->len,
-			    DMA_TO_DEVICE);
+	return sizeof(struct tally_hdr) + parts->len + parts->more_len;
+}
+
+static void tally_parts_write(const struct tally_msg_parts *parts, void *buf)
+{
+	const struct tally_msg_head *head = parts->head;
+	struct tally_hdr *hdr = buf;
+
+	*hdr = (struct tally_hdr) {
+		.type = cpu_to_be16(head->type),
+		.len = cpu_to_be32(tally_parts_size(parts)),
+		.req = cpu_to_be16(head->req),
+		.slot = cpu_to_be16(head->slot),
+		.seq = cpu_to_be32(head->seq),
+		.session = cpu_to_be64(head->session),
+	};
+	if (parts->len)
+		memcpy(hdr + 1, parts->body, parts->len);
+	if (parts->more_len)
+		memcpy((u8 *)(hdr + 1) + parts->len, parts->more,
+		       parts->more_len);
 }
 
 static int tally_send_post(struct tally_conn *conn, struct tally_send *send)
 {
-	struct ib_device *ibdev = conn->dev->ibdev;
-	struct tally_msgs *msgs = conn->msgs;
 	struct tally_hdr *hdr = (void *)send->buf;
-	struct ib_sge sge = {
-		.length = send->len,
-		.lkey = conn->pd->local_dma_lkey,
-	};
+	struct tally_msgs *msgs = conn->msgs;
 	struct ib_send_wr wr = {
 		.wr_cqe = &send->cqe,
-		.sg_list = &sge,
+		.sg_list = &send->sge,
 		.num_sge = 1,
 		.opcode = IB_WR_SEND,
-		.send_flags = IB_SEND_SIGNALED,
 	};
 	int err;
 
+	/* There are few for CREDIT, which may be all that is ever sent. */
+	if (send->credit || ++msgs->quiet == TALLY_MSG_SIGNAL) {
+		wr.send_flags = IB_SEND_SIGNALED;
+		msgs->quiet = 0;
+	}
 	hdr->credit = cpu_to_be32(tally_credits_send(&msgs->credits));
-	send->dma = ib_dma_map_single(ibdev, send->buf, send->len,
-				      DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(ibdev, send->dma))
-		return -ENOMEM;
-	sge.addr = send->dma;
+	ib_dma_sync_single_for_device(conn->dev->ibdev, send->sge.addr,
+				      send->sge.length, DMA_TO_DEVICE);
 	trace_tally_msg_send(conn, hdr);
 	err = ib_post_send(conn->qp, &wr, NULL);
-	if (err) {
-		tally_send_unmap(conn, send);
+	if (err)
 		return err;
-	}
-	if (!send->credit) {
-		msgs->in_sq++;
-		msgs->backlog--;
-	}
+	send->posted = true;
 	list_move_tail(&send->list, &msgs->wire);
 	tally_stat_inc(conn->stats, TALLY_STAT_POST_SEND);
 	return 0;
@@ -118,7 +167,6 @@ static void tally_msgs_pump(struct tally_conn *conn)
 	if (conn->state != TALLY_CONN_UP)
 		return;
 	while (!err && !list_empty(&msgs->queue) &&
-	       msgs->in_sq < TALLY_MSG_DEPTH &&
 	       tally_credits_may_send(&msgs->credits)) {
 		send = list_first_entry(&msgs->queue, struct tally_send, list);
 		err = tally_send_post(conn, send);
@@ -132,47 +180,57 @@ static void tally_msgs_pump(struct tally_conn *conn)
 		tally_conn_fail_locked(conn, err);
 }
 
+/* The send buffer for the next message, which has @len bytes, or NULL. */
+static struct tally_send *tally_msgs_next(struct tally_msgs *msgs, u32 len)
+{
+	struct tally_send *send;
+
+	send = list_first_entry_or_null(&msgs->free, struct tally_send, list);
+	if (send) {
+		send->sge.length = len;
+		list_move_tail(&send->list, &msgs->queue);
+	}
+	return send;
+}
+
+/* Buffers became free: what waited for them moves in. */
+static void tally_msgs_refill(struct tally_msgs *msgs)
+{
+	struct tally_late *late;
+	struct tally_send *send;
+
+	while (!list_empty(&msgs->late)) {
+		late = list_first_entry(&msgs->late, struct tally_late, list);
+		send = tally_msgs_next(msgs, late->len);
+		if (!send)
+			return;
+		memcpy(send->buf, late->buf, late->len);
+		msgs->backlog -= late->len;
+		list_del(&late->list);
+		kfree(late);
+	}
+}
+
 static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_send *send = container_of(wc->wr_cqe, struct tally_send,
-					       cqe);
-	struct tally_conn *conn = cq->cq_context;
+					       cqe), *first;
+	struct tally_conn *conn = tally_conn_of(cq);
 	struct tally_msgs *msgs = conn->msgs;
 	unsigned long flags;
 
-	tally_send_unmap(conn, send);
 	spin_lock_irqsave(&conn->lock, flags);
 	if (wc->status != IB_WC_SUCCESS)
 		tally_conn_wc_failed(conn, wc->status);
-	if (send->credit) {
-		list_move(&send->list, &msgs->spare);
-		send = NULL;
-	} else {
-		list_del(&send->list);
-		msgs->in_sq--;
+	while (send->posted) {
+		first = list_first_entry(&msgs->wire, struct tally_send, list);
+		first->posted = false;
+		list_move_tail(&first->list, first->credit ? &msgs->spare :
+							     &msgs->free);
 	}
+	tally_msgs_refill(msgs);
 	tally_msgs_pump(conn);
 	spin_unlock_irqrestore(&conn->lock, flags);
-	kfree(send);
-}
-
-/* Lock held, the conn not closing. */
-static int tally_recv_post(struct tally_conn *conn, struct tally_recv *recv)
-{
-	struct ib_sge sge = {
-		.addr = recv->dma,
-		.length = TALLY_MSG_SIZE,
-		.lkey = conn->pd->local_dma_lkey,
-	};
-	struct ib_recv_wr wr = {
-		.wr_cqe = &recv->cqe,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-
-	ib_dma_sync_single_for_device(conn->dev->ibdev, recv->dma,
-				      TALLY_MSG_SIZE, DMA_FROM_DEVICE);
-	return ib_post_recv(conn->qp, &wr, NULL);
 }
 
 /* What the header says about itself and about our own messages. */
@@ -200,76 +258,86 @@ static void tally_msgs_malformed(struct tally_conn *conn)
 	tally_conn_fail_locked(conn, -EPROTO);
 }
 
-/* Its credit counts at once; the message waits for its turn. Lock held. */
-static void tally_recv_arrived(struct tally_conn *conn,
-			       struct tally_recv *recv, u32 len)
-{
-	const struct tally_hdr *hdr = (void *)recv->buf;
-	struct tally_msgs *msgs = conn->msgs;
-
-	tally_stat_inc(conn->stats, TALLY_STAT_RECV);
-	if (msgs->broken)
-		return;
-	if (!tally_msgs_check(msgs, hdr, len)) {
-		tally_msgs_malformed(conn);
-		return;
-	}
-	recv->len = len;
-	list_add_tail(&recv->list, &msgs->arrived);
-	tally_msgs_pump(conn);
-}
-
 static void tally_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_recv *recv = container_of(wc->wr_cqe, struct tally_recv,
 					       cqe);
-	struct tally_conn *conn = cq->cq_context;
+	struct tally_conn *conn = tally_conn_of(cq);
 	unsigned long flags;
 
-	ib_dma_sync_single_for_cpu(conn->dev->ibdev, recv->dma,
-				   TALLY_MSG_SIZE, DMA_FROM_DEVICE);
+	if (wc->status == IB_WC_SUCCESS) {
+		recv->len = wc->byte_len;
+		list_add_tail(&recv->list, &conn->msgs->arrived);
+		return;
+	}
 	spin_lock_irqsave(&conn->lock, flags);
-	if (wc->status == IB_WC_SUCCESS)
-		tally_recv_arrived(conn, recv, wc->byte_len);
-	else if (wc->status == IB_WC_LOC_LEN_ERR)
+	if (wc->status == IB_WC_LOC_LEN_ERR)
 		tally_msgs_malformed(conn);
 	else
 		tally_conn_wc_failed(conn, wc->status);
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
-static struct tally_recv *tally_msgs_next(struct tally_conn *conn)
+/* Their credits count at once. What may be delivered goes to @batch. */
+static void tally_msgs_take(struct tally_conn *conn, struct list_head *batch)
 {
 	struct tally_msgs *msgs = conn->msgs;
-	struct tally_recv *recv = NULL;
+	struct tally_recv *recv, *next;
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->lock, flags);
-	if (msgs->live)
-		recv = list_first_entry_or_null(&msgs->arrived,
-						struct tally_recv, list);
-	if (recv)
-		list_del_init(&recv->list);
+	list_for_each_entry_safe(recv, next, &msgs->arrived, list) {
+		list_del(&recv->list);
+		tally_stat_inc(conn->stats, TALLY_STAT_RECV);
+		ib_dma_sync_single_for_cpu(conn->dev->ibdev, recv->sge.addr,
+					   recv->len, DMA_FROM_DEVICE);
+		if (msgs->broken)
+			continue;
+		if (tally_msgs_check(msgs, (void *)recv->buf, recv->len))
+			list_add_tail(&recv->list, batch);
+		else
+			tally_msgs_malformed(conn);
+	}
+	if (!list_empty(&msgs->queue))
+		tally_msgs_pump(conn);
 	spin_unlock_irqrestore(&conn->lock, flags);
-	return recv;
 }
 
-/* The buffer goes back to the ring, and the peer will be told. */
-static void tally_recv_consumed(struct tally_conn *conn,
-				struct tally_recv *recv)
+/* Lock held, the conn not closing. */
+static int tally_recvs_post(struct tally_conn *conn, struct list_head *recvs)
+{
+	struct ib_recv_wr *first = NULL, **link = &first;
+	struct tally_recv *recv;
+
+	list_for_each_entry(recv, recvs, list) {
+		ib_dma_sync_single_for_device(conn->dev->ibdev, recv->sge.addr,
+					      TALLY_MSG_SIZE, DMA_FROM_DEVICE);
+		*link = &recv->wr;
+		link = &recv->wr.next;
+	}
+	*link = NULL;
+	return ib_post_recv(conn->qp, first, NULL);
+}
+
+/* The buffers go back to the ring, and the peer will be told. */
+static void tally_msgs_consumed(struct tally_conn *conn,
+				struct list_head *batch)
 {
 	unsigned long flags;
+	bool begun;
 	int err;
 
+	begun = tally_compat_post_begin(conn->posts_in_bh);
 	spin_lock_irqsave(&conn->lock, flags);
 	if (conn->state == TALLY_CONN_UP) {
-		err = tally_recv_post(conn, recv);
+		conn->msgs->credits.consumed += list_count_nodes(batch);
+		err = tally_recvs_post(conn, batch);
 		if (err)
 			tally_conn_fail_locked(conn, err);
-		conn->msgs->credits.consumed++;
 		tally_msgs_pump(conn);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
+	tally_compat_post_end(begun);
 }
 
 /**
@@ -280,77 +348,73 @@ static void tally_recv_consumed(struct tally_conn *conn,
  */
 void tally_msgs_deliver(struct tally_conn *conn)
 {
+	struct tally_msgs *msgs = conn->msgs;
 	const struct tally_hdr *hdr;
 	struct tally_recv *recv;
+	LIST_HEAD(batch);
 
-	while ((recv = tally_msgs_next(conn))) {
+	/* Pairs with tally_msgs_live(). */
+	if (list_empty(&msgs->arrived) || !smp_load_acquire(&msgs->live))
+		return;
+	tally_msgs_take(conn, &batch);
+	list_for_each_entry(recv, &batch, list) {
 		hdr = (void *)recv->buf;
 		trace_tally_msg_recv(conn, hdr);
 		if (hdr->type != cpu_to_be16(TALLY_MSG_CREDIT) &&
 		    conn->ops->message)
 			conn->ops->message(conn, hdr, hdr + 1,
 					   recv->len - sizeof(*hdr));
-		tally_recv_consumed(conn, recv);
 		cond_resched();
 	}
+	if (!list_empty(&batch))
+		tally_msgs_consumed(conn, &batch);
 }
 
-static struct tally_send *tally_send_make(const struct tally_msg_head *head,
-					  const void *body, u32 len,
-					  const void *more, u32 more_len,
-					  gfp_t gfp)
+/*
+ * Into a send buffer, or into *@late, which is NULL then. Lock held. Return:
+ * -ENOBUFS: no buffer is free, and there is no *@late.
+ */
+static int tally_msgs_add(struct tally_conn *conn,
+			  const struct tally_msg_parts *parts,
+			  struct tally_late **late)
 {
-	u32 size = sizeof(struct tally_hdr) + len + more_len;
-	struct tally_send *send;
-	struct tally_hdr *hdr;
-	u8 *to;
+	struct tally_msgs *msgs = conn->msgs;
+	struct tally_send *send = NULL;
 
-	send = kzalloc(struct_size(send, buf, size), gfp);
-	if (!send)
-		return NULL;
-	send->cqe.done = tally_send_completed;
-	send->len = size;
-	hdr = (void *)send->buf;
-	to = (u8 *)(hdr + 1);
-	hdr->type = cpu_to_be16(head->type);
-	hdr->len = cpu_to_be32(send->len);
-	hdr->req = cpu_to_be16(head->req);
-	hdr->slot = cpu_to_be16(head->slot);
-	hdr->seq = cpu_to_be32(head->seq);
-	hdr->session = cpu_to_be64(head->session);
-	if (len)
-		memcpy(to, body, len);
-	if (more_len)
-		memcpy(to + len, more, more_len);
-	return send;
+	if (conn->state != TALLY_CONN_UP || !msgs)
+		return -ENOTCONN;
+	if (list_empty(&msgs->late))
+		send = tally_msgs_next(msgs, tally_parts_size(parts));
+	if (send) {
+		tally_parts_write(parts, send->buf);
+		tally_msgs_pump(conn);
+		return 0;
+	}
+	if (!*late)
+		return -ENOBUFS;
+	/* Not for a peer that asks and never takes the answers. */
+	if (msgs->backlog > TALLY_MSG_BACKLOG) {
+		tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
+		tally_conn_fail_locked(conn, -ENOBUFS);
+		return -ENOTCONN;
+	}
+	msgs->backlog += (*late)->len;
+	list_add_tail(&(*late)->list, &msgs->late);
+	*late = NULL;
+	return 0;
 }
 
-/* Not for a peer that asks and never takes the answers. Lock held. */
-static bool tally_msgs_has_room(struct tally_conn *conn)
-{
-	if (conn->state != TALLY_CONN_UP || !conn->msgs)
-		return false;
-	if (conn->msgs->backlog < TALLY_MSG_BACKLOG)
-		return true;
-	tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
-	tally_conn_fail_locked(conn, -ENOBUFS);
-	return false;
-}
-
-static int tally_msgs_enqueue(struct tally_conn *conn, struct tally_send *send)
+static int tally_msgs_enqueue(struct tally_conn *conn,
+			      const struct tally_msg_parts *parts,
+			      struct tally_late **late)
 {
 	unsigned long flags;
-	int err = -ENOTCONN;
 	bool begun;
+	int err;
 
 	begun = tally_compat_post_begin(conn->posts_in_bh);
 	spin_lock_irqsave(&conn->lock, flags);
-	if (tally_msgs_has_room(conn)) {
-		list_add_tail(&send->list, &conn->msgs->queue);
-		conn->msgs->backlog++;
-		tally_msgs_pump(conn);
-		err = 0;
-	}
+	err = tally_msgs_add(conn, parts, late);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
 	return err;
@@ -364,7 +428,8 @@ static int tally_msgs_enqueue(struct tally_conn *conn, struct tally_send *send)
  * @len: its length
  * @more: second part
  * @more_len: its length, or 0
- * @gfp: how to wait for memory; nothing else is waited for
+ * @gfp: how to wait for memory where no send buffer is free; nothing else is
+ *	waited for
  *
  * Messages arrive in the order in which they were queued.
  *
@@ -376,17 +441,28 @@ int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 		   const void *body, u32 len, const void *more, u32 more_len,
 		   gfp_t gfp)
 {
-	struct tally_send *send;
+	struct tally_msg_parts parts = {
+		.head = head,
+		.body = body,
+		.len = len,
+		.more = more,
+		.more_len = more_len,
+	};
+	struct tally_late *late = NULL;
 	int err;
 
 	if (len > TALLY_BODY_MAX || more_len > TALLY_BODY_MAX - len)
 		return -EMSGSIZE;
-	send = tally_send_make(head, body, len, more, more_len, gfp);
-	if (!send)
+	err = tally_msgs_enqueue(conn, &parts, &late);
+	if (err != -ENOBUFS)
+		return err;
+	late = kmalloc(struct_size(late, buf, tally_parts_size(&parts)), gfp);
+	if (!late)
 		return -ENOMEM;
-	err = tally_msgs_enqueue(conn, send);
-	if (err)
-		kfree(send);
+	late->len = tally_parts_size(&parts);
+	tally_parts_write(&parts, late->buf);
+	err = tally_msgs_enqueue(conn, &parts, &late);
+	kfree(late);
 	return err;
 }
 
@@ -409,116 +485,112 @@ void tally_msgs_set_depth(struct tally_conn *conn, u16 depth)
 
 /**
  * tally_msgs_live - deliver what came, and what will come
- * @conn: conn whose owner was told that it is up
+ * @conn: control conn whose owner was told that it is up
  */
 void tally_msgs_live(struct tally_conn *conn)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	if (conn->msgs) {
-		conn->msgs->live = true;
-		tally_cq_queue(&conn->cq);
-	}
-	spin_unlock_irqrestore(&conn->lock, flags);
+	/* Its owner is ready when the first message comes. */
+	smp_store_release(&conn->msgs->live, true);
+	tally_cq_queue(&conn->cq);
 }
 
 /**
  * tally_msgs_stop - deliver what came before the QP was drained
- * @conn: closing conn, its QP drained
+ * @conn: closing control conn, its QP drained
  *
  * No message is delivered afterwards.
  */
 void tally_msgs_stop(struct tally_conn *conn)
 {
-	struct tally_msgs *msgs = conn->msgs;
-	unsigned long flags;
-
 	tally_cq_flush(&conn->cq);
 	/* In case the QP did not empty: what comes now is too late. */
-	spin_lock_irqsave(&conn->lock, flags);
-	msgs->live = false;
-	spin_unlock_irqrestore(&conn->lock, flags);
+	WRITE_ONCE(conn->msgs->live, false);
 	tally_cq_flush(&conn->cq);
 }
 
 /**
  * tally_msgs_start - fill the RECV ring
- * @conn: control conn with a QP, not connected yet; others have no ring
+ * @conn: conn with a QP, not connected yet; a lane has no ring
  *
  * Return: 0 or a negative errno.
  */
 int tally_msgs_start(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = conn->msgs;
+	int i, err = -ENOTCONN;
 	unsigned long flags;
-	int i, err = 0;
+	LIST_HEAD(recvs);
 
 	if (!msgs)
 		return 0;
+	for (i = 0; i < TALLY_MSG_DEPTH; i++)
+		list_add_tail(&msgs->recvs[i].list, &recvs);
 	spin_lock_irqsave(&conn->lock, flags);
-	for (i = 0; i < TALLY_MSG_DEPTH && !err; i++) {
-		if (conn->state >= TALLY_CONN_CLOSING)
-			err = -ENOTCONN;
-		else
-			err = tally_recv_post(conn, &msgs->recvs[i]);
-	}
+	if (conn->state < TALLY_CONN_CLOSING)
+		err = tally_recvs_post(conn, &recvs);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	return err;
 }
 
-static int tally_recv_init(struct tally_conn *conn, struct tally_recv *recv)
+/* Return: the buffer, NULL without memory. */
+static u8 *tally_msgs_map(struct tally_conn *conn, struct ib_sge *sge,
+			  enum dma_data_direction dir)
 {
 	struct ib_device *ibdev = conn->dev->ibdev;
-	void *buf;
+	u8 *buf = kzalloc(TALLY_MSG_SIZE, GFP_KERNEL);
 
-	recv->cqe.done = tally_recv_completed;
-	INIT_LIST_HEAD(&recv->list);
-	buf = kmalloc(TALLY_MSG_SIZE, GFP_KERNEL);
 	if (!buf)
-		return -ENOMEM;
-	recv->dma = ib_dma_map_single(ibdev, buf, TALLY_MSG_SIZE,
-				      DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(ibdev, recv->dma)) {
-		kfree(buf);
-		return -ENOMEM;
-	}
-	recv->buf = buf;
-	return 0;
+		return NULL;
+	sge->length = TALLY_MSG_SIZE;
+	sge->lkey = conn->pd->local_dma_lkey;
+	sge->addr = ib_dma_map_single(ibdev, buf, TALLY_MSG_SIZE, dir);
+	if (!ib_dma_mapping_error(ibdev, sge->addr))
+		return buf;
+	kfree(buf);
+	return NULL;
 }
 
-static void tally_recv_free(struct tally_conn *conn, struct tally_recv *recv)
+static void tally_msgs_unmap(struct tally_conn *conn, u8 *buf, u64 dma,
+			     enum dma_data_direction dir)
 {
-	if (!recv->buf)
+	if (!buf)
 		return;
-	ib_dma_unmap_single(conn->dev->ibdev, recv->dma, TALLY_MSG_SIZE,
-			    DMA_FROM_DEVICE);
-	kfree(recv->buf);
+	ib_dma_unmap_single(conn->dev->ibdev, dma, TALLY_MSG_SIZE, dir);
+	kfree(buf);
 }
 
-static int tally_msgs_fill(struct tally_conn *conn, struct tally_msgs *msgs)
+static int tally_recv_init(struct tally_conn *conn, struct tally_recv *recv)
 {
-	struct tally_msg_head head = { .type = TALLY_MSG_CREDIT };
-	struct tally_send *send;
-	int i, err;
+	recv->cqe.done = tally_recv_completed;
+	recv->wr.wr_cqe = &recv->cqe;
+	recv->wr.sg_list = &recv->sge;
+	recv->wr.num_sge = 1;
+	recv->buf = tally_msgs_map(conn, &recv->sge, DMA_FROM_DEVICE);
+	return recv->buf ? 0 : -ENOMEM;
+}
 
-	for (i = 0; i < TALLY_MSG_CREDITS; i++) {
-		send = tally_send_make(&head, NULL, 0, NULL, 0, GFP_KERNEL);
-		if (!send)
-			return -ENOMEM;
-		send->credit = true;
-		list_add_tail(&send->list, &msgs->spare);
+static int tally_send_init(struct tally_conn *conn, struct tally_send *send,
+			   bool credit)
+{
+	const struct tally_msg_head head = { .type = TALLY_MSG_CREDIT };
+	const struct tally_msg_parts parts = { .head = &head };
+	struct tally_msgs *msgs = conn->msgs;
+
+	send->cqe.done = tally_send_completed;
+	send->credit = credit;
+	send->buf = tally_msgs_map(conn, &send->sge, DMA_TO_DEVICE);
+	if (!send->buf)
+		return -ENOMEM;
+	if (credit) {
+		send->sge.length = tally_parts_size(&parts);
+		tally_parts_write(&parts, send->buf);
 	}
-	for (i = 0; i < TALLY_MSG_DEPTH; i++) {
-		err = tally_recv_init(conn, &msgs->recvs[i]);
-		if (err)
-			return err;
-	}
+	list_add_tail(&send->list, credit ? &msgs->spare : &msgs->free);
 	return 0;
 }
 
 /**
- * tally_msgs_create - make RECV ring and send queue
+ * tally_msgs_create - make RECV ring and send buffers
  * @conn: control conn with a device
  *
  * Return: 0 or -ENOMEM; tally_msgs_destroy() frees what was made.
@@ -526,6 +598,7 @@ static int tally_msgs_fill(struct tally_conn *conn, struct tally_msgs *msgs)
 int tally_msgs_create(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = kvzalloc(sizeof(*msgs), GFP_KERNEL);
+	int i, err = 0;
 
 	if (!msgs)
 		return -ENOMEM;
@@ -533,9 +606,16 @@ int tally_msgs_create(struct tally_conn *conn)
 	INIT_LIST_HEAD(&msgs->arrived);
 	INIT_LIST_HEAD(&msgs->queue);
 	INIT_LIST_HEAD(&msgs->wire);
+	INIT_LIST_HEAD(&msgs->free);
 	INIT_LIST_HEAD(&msgs->spare);
+	INIT_LIST_HEAD(&msgs->late);
 	conn->msgs = msgs;
-	return tally_msgs_fill(conn, msgs);
+	for (i = 0; i < TALLY_MSG_SENDS && !err; i++)
+		err = tally_send_init(conn, &msgs->sends[i],
+				      i >= TALLY_MSG_BUFFERS);
+	for (i = 0; i < TALLY_MSG_DEPTH && !err; i++)
+		err = tally_recv_init(conn, &msgs->recvs[i]);
+	return err;
 }
 
 /**
@@ -545,20 +625,19 @@ int tally_msgs_create(struct tally_conn *conn)
 void tally_msgs_destroy(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = conn->msgs;
-	struct tally_send *send, *next;
+	struct tally_late *late, *next;
 	int i;
 
 	if (!msgs)
 		return;
-	/* Every send completes in the drain, unless the device lost it. */
-	list_for_each_entry(send, &msgs->wire, list)
-		tally_send_unmap(conn, send);
-	list_splice(&msgs->queue, &msgs->wire);
-	list_splice(&msgs->spare, &msgs->wire);
-	list_for_each_entry_safe(send, next, &msgs->wire, list)
-		kfree(send);
+	list_for_each_entry_safe(late, next, &msgs->late, list)
+		kfree(late);
+	for (i = 0; i < TALLY_MSG_SENDS; i++)
+		tally_msgs_unmap(conn, msgs->sends[i].buf,
+				 msgs->sends[i].sge.addr, DMA_TO_DEVICE);
 	for (i = 0; i < TALLY_MSG_DEPTH; i++)
-		tally_recv_free(conn, &msgs->recvs[i]);
+		tally_msgs_unmap(conn, msgs->recvs[i].buf,
+				 msgs->recvs[i].sge.addr, DMA_FROM_DEVICE);
 	kvfree(msgs);
 	conn->msgs = NULL;
 }

@@ -11,24 +11,10 @@
 #include <linux/types.h>
 #include "transport/conn.h"
 
-/* Called by transport/conn.c around the life of the QP. */
-int tally_msgs_create(struct tally_conn *conn);	/* before the QP is made */
-int tally_msgs_start(struct tally_conn *conn);	/* QP made: post the RECVs */
-/* Up() was called: deliver what came and what will come. */
-void tally_msgs_live(struct tally_conn *conn);
-/* Deliver what came: after completions were taken. */
-void tally_msgs_deliver(struct tally_conn *conn);
-/* Drained: deliver what came, then no more upcalls. */
-void tally_msgs_stop(struct tally_conn *conn);
-void tally_msgs_destroy(struct tally_conn *conn);
-
-/* CREDIT buffers, each with a send queue entry of its own. */
+/* Send buffers for messages, and for CREDIT; each has a send queue entry. */
+#define TALLY_MSG_BUFFERS	64
 #define TALLY_MSG_CREDITS	4
-/* Send queue entries for messages on a control conn. */
-#define TALLY_MSG_SENDS		(TALLY_MSG_DEPTH + TALLY_MSG_CREDITS)
-
-/* Depth of the peer's RECV ring, from HELLO; before it 8 is assumed. */
-void tally_msgs_set_depth(struct tally_conn *conn, u16 depth);
+#define TALLY_MSG_SENDS		(TALLY_MSG_BUFFERS + TALLY_MSG_CREDITS)
 
 /**
  * struct tally_msg_head - the header fields a sender chooses
@@ -46,12 +32,15 @@ struct tally_msg_head {
 	u64 session;
 };
 
-/*
- * Queue a message of two parts (the second may be empty). As @gfp, waits for
- * memory, never for the network. Return: 0, -ENOTCONN, -ENOMEM (then the caller
- * sends it later or fails the conn: a message may be dropped only with its
- * conn), -EMSGSIZE. The body is copied.
- */
+/* Around the life of the QP: made before it, then RECVs posted, up, drained. */
+int tally_msgs_create(struct tally_conn *conn);
+int tally_msgs_start(struct tally_conn *conn);
+void tally_msgs_live(struct tally_conn *conn);
+void tally_msgs_deliver(struct tally_conn *conn);
+void tally_msgs_stop(struct tally_conn *conn);
+void tally_msgs_destroy(struct tally_conn *conn);
+
+void tally_msgs_set_depth(struct tally_conn *conn, u16 depth);
 int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 		   const void *body, u32 len, const void *more, u32 more_len,
 		   gfp_t gfp);

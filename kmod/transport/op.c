@@ -11,7 +11,7 @@
 #include <linux/bitmap.h>
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
-#include "compat.h"
+#include "compat/compat.h"
 #include "transport/conn.h"
 #include "transport/dev.h"
 #include "transport/op.h"
@@ -204,7 +204,7 @@ static void tally_op_first_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op,
 					   first_cqe);
-	struct tally_conn *conn = cq->cq_context;
+	struct tally_conn *conn = tally_conn_of(cq);
 	unsigned long flags;
 
 	if (wc->status == IB_WC_SUCCESS)
@@ -315,7 +315,7 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		op->slot = find_first_zero_bit(table->slots, TALLY_OP_DEPTH);
 	tally_op_build(conn, op, wrs);
-	trace_tally_op_post(conn->qp->qp_num, op, op->type, op->addr, op->rkey);
+	trace_tally_op_post(conn->qpn, op, op->type, op->addr, op->rkey);
 	err = ib_post_send(conn->qp, &wrs->wr[0].send, &bad);
 	if (err && bad == &wrs->wr[1].send) {
 		/* Half of it is on the wire, and only the end of the QP ends it. */
@@ -327,7 +327,7 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		__set_bit(op->slot, table->slots);
 	table->credits -= tally_op_num_wrs(op);
-	WRITE_ONCE(conn->cq.flying, conn->cq.flying + 1);
+	tally_cq_posted(&conn->cq);
 	op->posted = true;
 	list_add_tail(&op->list, &table->posted);
 	tally_op_count_posted(op, tally_op_stats(op, conn));
@@ -356,7 +356,7 @@ static void tally_ops_pump(struct tally_conn *conn, struct list_head *refused)
 static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op, cqe);
-	struct tally_conn *conn = cq->cq_context;
+	struct tally_conn *conn = tally_conn_of(cq);
 	struct tally_stats *stats = conn->stats;
 	LIST_HEAD(refused);
 	unsigned long flags;
@@ -422,22 +422,12 @@ void tally_op_submit(struct tally_conn *conn, struct tally_op *op)
 	tally_ops_finish(&refused, conn->stats);
 }
 
-/**
- * tally_op_cancel - take an operation back that was not posted yet
- * @op: submitted operation; the caller holds a reference to its conn
- *
- * Context: any.
- * Return: true when it is the caller's again; false when done() was or will
- * be called.
- */
-bool tally_op_cancel(struct tally_op *op)
+/* True: it was not posted yet and is the caller's again. */
+static bool tally_op_cancel(struct tally_conn *conn, struct tally_op *op)
 {
-	struct tally_conn *conn = READ_ONCE(op->conn);
 	bool cancelled = false;
 	unsigned long flags;
 
-	if (!conn)
-		return false;
 	spin_lock_irqsave(&conn->lock, flags);
 	if (op->conn && !op->posted) {
 		list_del_init(&op->list);
@@ -446,6 +436,87 @@ bool tally_op_cancel(struct tally_op *op)
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	return cancelled;
+}
+
+/* True: it is on the wire, and its outcome is now counted as unknown. */
+static bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op)
+{
+	unsigned long flags;
+	bool posted;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	posted = op->posted;
+	if (posted) {
+		op->counted = true;
+		tally_stat_inc(tally_op_stats(op, conn), TALLY_STAT_UNKNOWN);
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return posted;
+}
+
+/**
+ * tally_op_wait - wait for a submitted operation
+ * @conn: where it was submitted; the caller holds a reference
+ * @op: the operation; what it is part of must outlive this call
+ * @finished: completed by its done()
+ * @timeout: jiffies, MAX_SCHEDULE_TIMEOUT for none
+ * @may_leave: the caller can go while @op is on the wire, because everything
+ *	that belongs to it stays until done()
+ *
+ * When the time is over or the task is killed, an op that was not posted yet is
+ * taken back: its done() is called here, with -ETIMEDOUT or -EINTR. One that
+ * was posted is left, or waited for if @may_leave is false; its QP ends it.
+ *
+ * Context: process; killable.
+ * Return: @op->status, done() was called; or -EINPROGRESS: it is on the wire,
+ * its outcome was counted as unknown, and done() will be called.
+ */
+int tally_op_wait(struct tally_conn *conn, struct tally_op *op,
+		  struct completion *finished, long timeout, bool may_leave)
+{
+	long left = tally_cq_wait(&conn->cq, finished, timeout);
+
+	if (left > 0)
+		return op->status;
+	if (tally_op_cancel(conn, op)) {
+		op->status = left ? -EINTR : -ETIMEDOUT;
+		op->done(op);
+	} else if (may_leave && tally_op_give_up(conn, op)) {
+		return -EINPROGRESS;
+	}
+	wait_for_completion(finished);
+	return op->status;
+}
+
+static void tally_op_task_done(struct tally_op *op)
+{
+	complete(&container_of(op, struct tally_op_task, op)->finished);
+}
+
+/**
+ * tally_op_run - do one operation, and stay until it is over
+ * @conn: conn of which the caller holds a reference
+ * @task: what to do, done excepted; may be on the stack
+ * @timeout: jiffies
+ *
+ * A device that does not complete it in time loses the conn.
+ *
+ * Context: process; not killable.
+ * Return: the op's status; -ETIMEDOUT: it was not posted.
+ */
+int tally_op_run(struct tally_conn *conn, struct tally_op_task *task,
+		 long timeout)
+{
+	task->op.done = tally_op_task_done;
+	init_completion(&task->finished);
+	tally_op_submit(conn, &task->op);
+	if (wait_for_completion_timeout(&task->finished, timeout))
+		return task->op.status;
+	if (tally_op_cancel(conn, &task->op))
+		return -ETIMEDOUT;
+	tally_conn_fail(conn, -ETIMEDOUT);
+	wait_for_completion(&task->finished);
+	return task->op.status;
 }
 
 static void tally_ops_end(struct tally_conn *conn, struct list_head *from,

@@ -9,6 +9,7 @@
 #ifndef TALLY_OP_H
 #define TALLY_OP_H
 
+#include <linux/completion.h>
 #include <linux/list.h>
 #include <rdma/ib_verbs.h>
 #include "transport/conn.h"
@@ -38,9 +39,11 @@ enum tally_op_type {
  * @mr: memory region to register, mapped by the caller (REG)
  * @access: IB_ACCESS_* (REG)
  * @stats: counters of the node that asked; NULL: those of the conn
- * @done: called once, in completion context (the CQ's workqueue) or from
- *	tally_op_submit() itself when the conn is not up: trace, record, wake
- * @status: 0; -ENOTCONN: never posted; -EACCES: the target refused, nothing
+ * @done: called once for each submission, with no lock held, in completion
+ *	context (the CQ's workqueue, or a task that polls it), from
+ *	tally_op_submit() when the conn is not up, or from tally_op_wait()
+ *	when that takes the op back; must not sleep
+ * @status: 0; -ETIMEDOUT, -EINTR: taken back before it was posted; -ENOTCONN: never posted; -EACCES: the target refused, nothing
  *	was done; -EREMOTEIO: posted and broken, the outcome is unknown;
  *	-EINVAL: refused at posting (by the device), nothing was done;
  *	-EOPNOTSUPP: the device cannot do it, nothing was done
@@ -81,52 +84,29 @@ struct tally_op {
 	struct ib_cqe first_cqe;
 };
 
+/**
+ * struct tally_op_task - an op whose caller stays until it is over
+ * @op: the operation; all that is not set is zero
+ * @finished: it is over
+ */
+struct tally_op_task {
+	struct tally_op op;
+	struct completion finished;
+};
+
 /* Send queue entries for ops on one conn. */
 #define TALLY_OP_DEPTH	128
 
-/* Called by transport/conn.c around the life of the QP. */
+/* Around the life of the QP: made before it, flushed, swept and freed after. */
 int tally_ops_create(struct tally_conn *conn);
 void tally_ops_destroy(struct tally_conn *conn);
-/* Conn is CLOSING: complete what was never posted with -ENOTCONN. */
 void tally_ops_flush(struct tally_conn *conn);
-/* QP destroyed: what is still posted gets no completion, so -EREMOTEIO. */
 void tally_ops_sweep(struct tally_conn *conn);
 
-/* Any context. Never fails except through done(). */
 void tally_op_submit(struct tally_conn *conn, struct tally_op *op);
-/* True: it was not posted yet, is the caller's again, done() will not come. */
-bool tally_op_cancel(struct tally_op *op);
-/* True: it is on the wire; whoever waited for it says "unknown", once. */
-bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op);
-
-/**
- * struct tally_call - an op somebody waits for, or gave up on
- *
- * @op: the operation
- * @finished: its done() was called
- * @ref: the caller, and the operation while it is submitted
- *
- * Allocated, so that a caller that gives up after posting can leave it to
- * the completion.
- */
-struct tally_call {
-	struct tally_op op;
-	struct completion finished;
-	struct kref ref;
-};
-
-struct tally_call *tally_call_alloc(void);
-void tally_call_put(struct tally_call *call);
-/*
- * Submit and wait. @timeout in jiffies, MAX_SCHEDULE_TIMEOUT for none.
- * Return: 0 with op.old set; op.status; -ETIMEDOUT, -EINTR: not posted;
- * -EREMOTEIO: posted and given up (deadline or fatal signal) or broken. A
- * timeout of 0 posts and gives up at once only if the queue is full.
- */
-int tally_call_run(struct tally_conn *conn, struct tally_call *call,
-		   long timeout);
-
-int tally_op_init(void);
-void tally_op_exit(void);
+int tally_op_wait(struct tally_conn *conn, struct tally_op *op,
+		  struct completion *finished, long timeout, bool may_leave);
+int tally_op_run(struct tally_conn *conn, struct tally_op_task *task,
+		 long timeout);
 
 #endif

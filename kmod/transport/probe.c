@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The loopback conn of a device, and the question whether its kernel QPs can
- * post atomics. The answer comes from posting some and looking at both the
+ * The question whether a device's kernel QPs can post atomics. The answer comes from posting some and looking at both the
  * results and the memory: devices that promise them and refuse them exist.
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
-#include "transport/conn.h"
-#include "transport/dev.h"
+#include "transport/loop.h"
 #include "transport/mr.h"
 #include "transport/op.h"
+#include "transport/probe.h"
 
 #define TALLY_PROBE_TIMEOUT	(5 * HZ)
 #define TALLY_PROBE_START	0x0123456789abcdefULL
@@ -59,21 +58,18 @@ static int tally_probe_step(struct tally_conn *loop, struct tally_mr *mr,
 			    struct page *page,
 			    const struct tally_probe_step *step)
 {
-	struct tally_call *call = tally_call_alloc();
-	int err;
+	struct tally_op_task task = {
+		.op.type = step->type,
+		.op.rkey = mr->mr->rkey,
+		.op.addr = mr->addr,
+		.op.compare = step->compare,
+		.op.value = step->value,
+	};
+	int err = tally_op_run(loop, &task, TALLY_PROBE_TIMEOUT);
 
-	if (!call)
-		return -ENOMEM;
-	call->op.type = step->type;
-	call->op.rkey = mr->mr->rkey;
-	call->op.addr = mr->addr;
-	call->op.compare = step->compare;
-	call->op.value = step->value;
-	err = tally_call_run(loop, call, TALLY_PROBE_TIMEOUT);
-	if (!err && (call->op.old != step->old ||
+	if (!err && (task.op.old != step->old ||
 		     tally_probe_word(mr, page) != step->word))
 		err = -EILSEQ;
-	tally_call_put(call);
 	return err;
 }
 
@@ -85,22 +81,15 @@ static int tally_probe_read(struct tally_conn *loop, struct tally_mr *mr)
 		.length = sizeof(u64),
 		.lkey = loop->pd->local_dma_lkey,
 	};
-	struct tally_call *call = tally_call_alloc();
-	int err;
+	struct tally_op_task task = {
+		.op.type = TALLY_OP_READ,
+		.op.rkey = mr->mr->rkey,
+		.op.addr = mr->addr,
+		.op.sge = &sge,
+		.op.num_sge = 1,
+	};
 
-	if (!call)
-		return -ENOMEM;
-	call->op.type = TALLY_OP_READ;
-	call->op.rkey = mr->mr->rkey;
-	call->op.addr = mr->addr;
-	call->op.sge = &sge;
-	call->op.num_sge = 1;
-	err = tally_call_run(loop, call, TALLY_PROBE_TIMEOUT);
-	/* The element is on our stack: nothing of it may be in flight. */
-	if (err)
-		tally_conn_close(loop, err);
-	tally_call_put(call);
-	return err ? -ENOTCONN : 0;
+	return tally_op_run(loop, &task, TALLY_PROBE_TIMEOUT) ? -ENOTCONN : 0;
 }
 
 static int tally_probe_atomics(struct tally_conn *loop, struct tally_mr *mr,
@@ -138,7 +127,7 @@ static int tally_probe_page(struct tally_conn *loop, struct page *page)
  */
 static int tally_probe_run(struct tally_dev *dev)
 {
-	struct tally_conn *loop = tally_conn_loop(dev, NULL);
+	struct tally_conn *loop = tally_loop_make(dev);
 	struct page *page;
 	int err = -ENOMEM;
 
@@ -184,52 +173,9 @@ enum tally_atomics tally_dev_probe(struct tally_dev *dev)
 	enum tally_atomics atomics;
 
 	mutex_lock(&dev->probe_lock);
+	if (dev->atomics == TALLY_ATOMICS_UNKNOWN)
+		dev->atomics = tally_probe_verdict(tally_probe_run(dev));
 	atomics = dev->atomics;
-	if (atomics == TALLY_ATOMICS_UNKNOWN) {
-		atomics = tally_probe_verdict(tally_probe_run(dev));
-		mutex_lock(&dev->lock);
-		dev->atomics = atomics;
-		mutex_unlock(&dev->lock);
-	}
 	mutex_unlock(&dev->probe_lock);
 	return atomics;
-}
-
-/* The one there is, a new one when it broke. dev->lock held. */
-static struct tally_conn *tally_dev_loop_locked(struct tally_dev *dev)
-{
-	struct tally_conn *loop = dev->loop;
-
-	if (dev->dying)
-		return ERR_PTR(-ENODEV);
-	if (loop && tally_conn_is_up(loop))
-		return tally_conn_get(loop);
-	if (loop)
-		tally_conn_put(loop);
-	dev->loop = NULL;
-	loop = tally_conn_loop(dev, NULL);
-	if (IS_ERR(loop))
-		return loop;
-	dev->loop = loop;
-	return tally_conn_get(loop);
-}
-
-/**
- * tally_dev_loop - the loopback conn of a device
- * @dev: device
- *
- * Made on first use, and anew when the last one broke. What was in flight on
- * that one may be undecided: wait for its end with tally_conn_close() first.
- *
- * Context: process; sleeps.
- * Return: a conn with a reference for the caller, or an ERR_PTR().
- */
-struct tally_conn *tally_dev_loop(struct tally_dev *dev)
-{
-	struct tally_conn *loop;
-
-	mutex_lock(&dev->lock);
-	loop = tally_dev_loop_locked(dev);
-	mutex_unlock(&dev->lock);
-	return loop;
 }

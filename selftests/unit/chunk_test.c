@@ -4,6 +4,7 @@
  * chunk promises: adjoining, inside one memory region, within the limit, and
  * none missing.
  */
+// needs: region/chunk.c
 #include <stdio.h>
 #include "region/chunk.h"
 
@@ -113,12 +114,6 @@ static void test_mrs(void)
 	       "the largest region in parts of 2 MiB");
 }
 
-static void test_room(void)
-{
-	report(tally_chunk_room(30, 4096) == 122880, "thirty pages");
-	report(tally_chunk_room(0, 4096) == 0, "no elements, no bytes");
-}
-
 int main(void)
 {
 	printf("TAP version 13\n");
@@ -126,7 +121,6 @@ int main(void)
 	test_large();
 	test_edges();
 	test_mrs();
-	test_room();
 	printf("1..%u\n", tests);
 	return failures ? 1 : 0;
 }

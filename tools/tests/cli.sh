@@ -79,7 +79,7 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..101"
+echo "1..114"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -195,6 +195,43 @@ expect 2 ':4: failed' 'a batch stops at an error' -b "$work/batch"
 check 'a batch goes on with -f' test "$("$tally" -f -b "$work/batch" \
 	2> /dev/null | wc -l)" = 2
 expect 1 'No such file' 'no batch file' -b "$work/none"
+expect 1 'Is a directory' 'a folder as a batch' -b "$work"
+printf 'version\0 x\n' > "$work/batch"
+expect 2 ':1: a NUL' 'a NUL in a batch' -b "$work/batch"
+"$tally" -b - <&- > "$work/out" 2>&1
+check 'a batch from nowhere fails' test $? = 1
+"${faked[@]}" -b - > "$work/out" 2>&1 << EOF
+lock run a/l -- cat
+version
+EOF
+check 'a command in a batch does not read the batch' \
+	grep -q '^tally .* protocol' "$work/out"
+
+# The node chosen: its file system, wherever that is.
+long=$(printf %064d 0)
+expect 2 "-n '': a name is" 'a node without a name' -n '' node show
+expect 2 'a name is' 'a node with a name of 64' -n "$long" node show
+mkdir -p "$work/m2/a"
+: > "$work/m2/a/c"
+: > "$work/m2/a/l"
+chosen=(env "LD_PRELOAD=$fake" "FAKE_MOUNTS=$work/mounts" "$tally")
+printf 'tally %s tally rw,node=%s 0 0\n' "$work/m" n1 "$work/m2" n2 \
+	> "$work/mounts"
+check 'another value there' \
+	test "$("${chosen[@]}" -n n2 counter inc a/c by 3)" = 0
+check 'counter read of a node' \
+	test "$("${chosen[@]}" -n n2 counter read a/c)" = 3
+check 'lock run of a node' "${chosen[@]}" -n n2 lock run a/l -- \
+	flock -n "$work/m/a/l" true
+check 'where it was said to be' \
+	test "$("${chosen[@]}" -n n2 -m "$work/m2" counter read a/c)" = 3
+"${chosen[@]}" -n n2 -m "$work/m" counter inc a/c > "$work/out" 2>&1
+check 'not where another node is' grep -q "of node n2 at $work/m" "$work/out"
+"${chosen[@]}" -n n3 lock run a/l -- true > "$work/out" 2>&1
+check 'nor instead of one that is not mounted' grep -q 'node=n3' "$work/out"
+rm "$work/mounts"
+expect 1 'no tally file system' 'a path that is too long' \
+	-m "$(printf '/%.0s' {1..5000})" counter inc a/c
 
 # JSON.
 check 'JSON' python3 -m json.tool <("$tally" -j version)

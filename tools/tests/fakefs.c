@@ -4,11 +4,12 @@
  * the module: LD_PRELOAD it, and the directory FAKE_MOUNT is a mount, files in
  * it are locks (held by flock, so a shared open file holds them too) and
  * counters. A file FAKE_LOST makes locks lost; FAKE_ERRNO is what every
- * operation fails with.
+ * operation fails with; FAKE_MOUNTS is the table of mounts.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/tally.h>
+#include <mntent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,13 @@ int ioctl(int fd, unsigned long request, ...)
 	default:
 		return fail(ENOTTY);
 	}
+}
+
+FILE *setmntent(const char *path, const char *mode)
+{
+	const char *table = getenv("FAKE_MOUNTS");
+
+	return fopen(table ? table : path, mode);
 }
 
 int statfs(const char *path, struct statfs *buf)

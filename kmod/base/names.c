@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "base/names.h"
+
+#include <linux/jhash.h>
+#include <linux/rhashtable.h>
+#include <linux/string.h>
+
+static u32 names_hash(const void *key, u32 len, u32 seed)
+{
+	return jhash(key, strlen(key), seed);
+}
+
+static u32 names_hash_entry(const void *data, u32 len, u32 seed)
+{
+	const struct tally_name *entry = data;
+
+	return names_hash(entry->name, 0, seed);
+}
+
+static int names_cmp(struct rhashtable_compare_arg *arg, const void *data)
+{
+	const struct tally_name *entry = data;
+
+	return strcmp(arg->key, entry->name);
+}
+
+static const struct rhashtable_params names_params = {
+	.head_offset = offsetof(struct tally_name, hash),
+	.hashfn = names_hash,
+	.obj_hashfn = names_hash_entry,
+	.obj_cmpfn = names_cmp,
+	.automatic_shrinking = true,
+};
+
+/**
+ * tally_names_init - make an empty table
+ * @names: the table
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_names_init(struct tally_names *names)
+{
+	return rhashtable_init(&names->table, &names_params);
+}
+
+/**
+ * tally_names_destroy - free a table
+ * @names: the table; what is in it is left alone
+ *
+ * Context: process.
+ */
+void tally_names_destroy(struct tally_names *names)
+{
+	rhashtable_destroy(&names->table);
+}
+
+/**
+ * tally_names_add - give something a name
+ * @names: the table
+ * @entry: with its name; after tally_names_del() it has to stay for a grace
+ *	period of RCU
+ *
+ * Context: any.
+ * Return: 0, -EEXIST, -ENOMEM.
+ */
+int tally_names_add(struct tally_names *names, struct tally_name *entry)
+{
+	return rhashtable_lookup_insert_key(&names->table, entry->name,
+					    &entry->hash, names_params);
+}
+
+/**
+ * tally_names_del - take a name away
+ * @names: the table
+ * @entry: was added
+ *
+ * Context: any.
+ */
+void tally_names_del(struct tally_names *names, struct tally_name *entry)
+{
+	rhashtable_remove_fast(&names->table, &entry->hash, names_params);
+}
+
+/**
+ * tally_names_find - look a name up
+ * @names: the table
+ * @name: the name
+ *
+ * Context: any; under RCU, or the lock that changes are made under.
+ * Return: what has it, or NULL.
+ */
+struct tally_name *tally_names_find(struct tally_names *names,
+				    const char *name)
+{
+	return rhashtable_lookup_fast(&names->table, name, names_params);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table of things by their names. */
+#ifndef TALLY_NAMES_H
+#define TALLY_NAMES_H
+
+#include <linux/sched.h>	/* which the next forgets */
+#include <linux/rhashtable-types.h>
+
+/**
+ * struct tally_names - a table by name
+ * @table: struct tally_name
+ */
+struct tally_names {
+	struct rhashtable table;
+};
+
+/**
+ * struct tally_name - part of what is in such a table
+ * @hash: its place
+ * @name: constant while it is there
+ */
+struct tally_name {
+	struct rhash_head hash;
+	const char *name;
+};
+
+int tally_names_init(struct tally_names *names);
+void tally_names_destroy(struct tally_names *names);
+int tally_names_add(struct tally_names *names, struct tally_name *entry);
+void tally_names_del(struct tally_names *names, struct tally_name *entry);
+struct tally_name *tally_names_find(struct tally_names *names,
+				    const char *name);
+
+static inline u32 tally_names_count(struct tally_names *names)
+{
+	return atomic_read(&names->table.nelems);
+}
+
+#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "client/attach.h"
+
+#include <linux/user_namespace.h>
+#include "base/trace.h"
+#include "session/peer.h"
+#include "session/rpc.h"
+#include "session/session.h"
+
+#define VIEW_PAUSE	msecs_to_jiffies(20)	/* before asking again */
+
+static int view_pause(const struct tally_until *until)
+{
+	long left = tally_until_left(until);
+
+	if (!left)
+		return -ETIMEDOUT;
+	schedule_timeout_killable(min_t(long, left, VIEW_PAUSE));
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+/**
+ * tally_view_ask - a request that may be repeated
+ * @s: session with the home
+ * @type: enum tally_msg_type
+ * @body: its body
+ * @len: length of it
+ * @reply: gets the reply
+ * @reply_len: in: size of @reply, out: length of what came
+ * @until: when to give up
+ *
+ * Attaching, opening, closing and listing change nothing that matters when it
+ * is unknown whether they were done: unknown is "not done" here.
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0 or a negative errno, never -EREMOTEIO or -EAGAIN.
+ */
+int tally_view_ask(struct tally_session *s, u16 type, const void *body,
+		   u32 len, void *reply, u32 *reply_len,
+		   const struct tally_until *until)
+{
+	u32 size = *reply_len;
+	int err;
+
+	for (;;) {
+		*reply_len = size;
+		err = tally_session_call(s, type, body, len, reply, reply_len,
+					 tally_until_left(until));
+		if (err != -EAGAIN)
+			break;
+		err = view_pause(until);
+		if (err)
+			return err;
+	}
+	if (err != -EREMOTEIO)
+		return err;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	return tally_until_left(until) ? -ENOTCONN : -ETIMEDOUT;
+}
+
+static bool view_reply_valid(struct tally_view *view,
+			     const struct tally_rep_attach *rep, u32 len)
+{
+	u32 words = be32_to_cpu(rep->words);
+	bool direct = rep->path == TALLY_PATH_DIRECT;
+
+	if (len != sizeof(*rep) || rep->reserved || rep->reserved2 ||
+	    !rep->arena)
+		return false;
+	if (rep->mode != TALLY_MODE_NIC && rep->mode != TALLY_MODE_CPU)
+		return false;
+	if (rep->access != TALLY_ACCESS_RO && rep->access != TALLY_ACCESS_RW)
+		return false;
+	if (direct && (rep->mode != TALLY_MODE_NIC ||
+		       view->node->config.no_atomics))
+		return false;
+	if (!direct && (rep->path != TALLY_PATH_MESSAGE || rep->rkey ||
+			rep->addr))
+		return false;
+	if (!words || words > TALLY_WORDS_MAX ||
+	    !IS_ALIGNED(words, TALLY_ENTRY_SIZE) ||
+	    !IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)))
+		return false;
+	if (be32_to_cpu(rep->perm) & ~0777)
+		return false;
+	return uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
+	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid)));
+}
+
+static int view_set_session(struct tally_view *view, struct tally_session *s,
+			    const struct tally_rep_attach *rep)
+{
+	unsigned long flags;
+	int err = 0;
+
+	lockdep_assert_held(&view->lock);
+	if (!view->remote_id)
+		err = tally_view_know(view, s->peer_incarnation,
+				      be32_to_cpu(rep->arena));
+	if (err)
+		return err;
+	tally_session_get(s);
+	spin_lock_irqsave(&view->spin, flags);
+	view->session = s;
+	view->rkey = be32_to_cpu(rep->rkey);
+	view->addr = be64_to_cpu(rep->addr);
+	view->reach = rep->path == TALLY_PATH_DIRECT ? TALLY_REACH_LANE :
+						       TALLY_REACH_MESSAGE;
+	spin_unlock_irqrestore(&view->spin, flags);
+	view->words = be32_to_cpu(rep->words);
+	view->mode = rep->mode;
+	return 0;
+}
+
+/*
+ * The session's over() takes view->lock after the state became OVER: either
+ * this sees the state, or over() sees the session in the view.
+ */
+static int view_accept(struct tally_view *view, struct tally_session *s,
+		       const struct tally_rep_attach *rep)
+{
+	int err = 0;
+
+	lockdep_assert_held(&view->lock);
+	if (tally_view_final(view->error))
+		return view->error;
+	if (view->remote_id && view->remote_id != be32_to_cpu(rep->arena))
+		return -EIDRM;
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
+	    (view->session && view->session != s))
+		return -ENOTCONN;
+	if (!view->session)
+		err = view_set_session(view, s, rep);
+	if (err)
+		return err;
+	view->access = rep->access;
+	view->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
+	view->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
+	view->perm = be32_to_cpu(rep->perm);
+	WRITE_ONCE(view->error, 0);
+	return 0;
+}
+
+static int view_attach_session(struct tally_view *view,
+			       struct tally_session *s,
+			       const struct tally_until *until)
+{
+	struct tally_msg_attach body = {};
+	struct tally_rep_attach rep;
+	u32 len = sizeof(rep);
+	int err;
+
+	if (view->remote_id &&
+	    view->known.key.home != s->peer_incarnation) {
+		tally_view_fail(view, -ESTALE);
+		return -ESTALE;
+	}
+	strscpy(body.arena, view->name, sizeof(body.arena));
+	err = tally_view_ask(s, TALLY_MSG_ATTACH, &body, sizeof(body), &rep,
+			     &len, until);
+	if (!err && !view_reply_valid(view, &rep, len)) {
+		tally_session_violation(s, "malformed answer to ATTACH");
+		err = -EPROTO;
+	}
+	if (err == -ENOENT && view->remote_id)
+		err = -EIDRM;
+	/* What was never there cannot go: it is not to be looked for again. */
+	if ((err == -EIDRM || err == -ESTALE) && !view->remote_id)
+		err = -ENOENT;
+	if (!err) {
+		mutex_lock(&view->lock);
+		err = view_accept(view, s, &rep);
+		mutex_unlock(&view->lock);
+	}
+	trace_tally_view_attach(s->id, view->name, view->remote_id, 0, err);
+	if (err == -EIDRM)
+		tally_view_fail(view, err);
+	return err;
+}
+
+static int view_attach_remote(struct tally_view *view,
+			      const struct tally_until *until)
+{
+	struct tally_peer *peer = tally_peer_find(view->node, view->home);
+	struct tally_session *s;
+	int err = -ENOTCONN;
+
+	if (!peer)
+		return -ENOTCONN;
+	s = tally_peer_session(peer);
+	if (s) {
+		err = view_attach_session(view, s, until);
+		tally_session_put(s);
+	}
+	tally_peer_put(peer);
+	return err;
+}
+
+static int view_attach_local(struct tally_view *view,
+			     const struct tally_until *until)
+{
+	struct tally_arena *arena = view->arena;
+	int err = 0;
+
+	/* Once it has a mode, an operation says what is missing. */
+	if (!READ_ONCE(arena->mode))
+		err = tally_arena_wait_ready(arena, tally_until_left(until));
+	else if (READ_ONCE(arena->state) == TALLY_ARENA_DEAD)
+		err = -EIDRM;
+	if (err == -EIDRM)
+		tally_view_fail(view, err);
+	if (err)
+		return err;
+	mutex_lock(&view->lock);
+	mutex_lock(&arena->lock);
+	view->mode = arena->mode;
+	view->reach = arena->mode == TALLY_MODE_NIC ? TALLY_REACH_LOOP :
+						      TALLY_REACH_CPU;
+	view->words = arena->config.words;
+	view->access = TALLY_ACCESS_RW;
+	view->uid = arena->config.uid;
+	view->gid = arena->config.gid;
+	view->perm = arena->config.perm;
+	mutex_unlock(&arena->lock);
+	if (!tally_view_final(view->error))
+		WRITE_ONCE(view->error, 0);
+	err = view->error;
+	mutex_unlock(&view->lock);
+	return err;
+}
+
+/**
+ * tally_view_attach - make a view usable
+ * @view: which
+ * @again: ask its home even if it is usable already
+ * @until: when to give up
+ *
+ * One caller does it, the others wait for the outcome.
+ *
+ * Context: process, sleeps, killable, no locks held.
+ * Return: 0, -ENOTCONN, -ESTALE, -EIDRM, -ENOENT, -EACCES, -ESHUTDOWN,
+ * -ETIMEDOUT, -EINTR, …
+ */
+int tally_view_attach(struct tally_view *view, bool again,
+		      const struct tally_until *until)
+{
+	bool settled;
+	int err = 0;
+
+	mutex_lock(&view->lock);
+	while (view->attaching && !err)
+		err = tally_view_wait(view, until);
+	settled = err || tally_view_final(view->error) ||
+		  (!view->error && !again);
+	if (settled) {
+		err = err ? err : view->error;
+		mutex_unlock(&view->lock);
+		return err;
+	}
+	view->attaching = true;
+	mutex_unlock(&view->lock);
+
+	err = view->arena ? view_attach_local(view, until) :
+			    view_attach_remote(view, until);
+
+	mutex_lock(&view->lock);
+	view->attaching = false;
+	tally_view_changed(view);
+	mutex_unlock(&view->lock);
+	return err;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "client/owed.h"
+
+#include <linux/slab.h>
+#include "session/session.h"
+
+/* What FORGET may leave here while something is being opened. */
+#define EARLY_MAX	4096
+
+/**
+ * tally_owed_alloc - an answer to FORGET
+ * @id: id of the object, 0 for the arena itself
+ * @generation: of that id
+ *
+ * Return: the answer, freed by kfree() or given to tally_owed_queue(); or NULL.
+ */
+struct tally_owed *tally_owed_alloc(u32 id, u32 generation)
+{
+	struct tally_owed *owed = kzalloc(sizeof(*owed), GFP_KERNEL);
+
+	if (!owed)
+		return NULL;
+	owed->body.object = cpu_to_be32(id);
+	owed->body.generation = cpu_to_be32(generation);
+	return owed;
+}
+
+/**
+ * tally_owed_flush - say what can be said
+ * @s: session with the home; the order is kept
+ *
+ * Context: process.
+ */
+void tally_owed_flush(struct tally_session *s)
+{
+	struct tally_views *views = s->node->views;
+	struct tally_owed *owed, *next;
+
+	mutex_lock(&views->owed_lock);
+	list_for_each_entry_safe(owed, next, &views->owed, list) {
+		if (owed->session != s ||
+		    owed->doubt == READ_ONCE(s->link_nr))
+			continue;
+		if (tally_session_send(s, TALLY_MSG_FORGOTTEN, &owed->body,
+				       sizeof(owed->body), NULL, 0))
+			break;
+		list_del(&owed->list);
+		kfree(owed);
+	}
+	mutex_unlock(&views->owed_lock);
+}
+
+/**
+ * tally_owed_drop - a session is OVER, which says the same
+ * @s: which
+ *
+ * Context: process.
+ */
+void tally_owed_drop(struct tally_session *s)
+{
+	struct tally_views *views = s->node->views;
+	struct tally_owed *owed, *next;
+
+	mutex_lock(&views->owed_lock);
+	list_for_each_entry_safe(owed, next, &views->owed, list) {
+		if (owed->session == s) {
+			list_del(&owed->list);
+			kfree(owed);
+		}
+	}
+	mutex_unlock(&views->owed_lock);
+}
+
+/**
+ * tally_owed_queue - tell a home that an object is forgotten
+ * @owed: what to say, from tally_owed_alloc(); taken over
+ * @s: session with the home
+ * @arena: id of the arena
+ * @doubt: number of the link on which an operation ended unknown, or 0
+ *
+ * It is said now, or as soon as there is a link again, and not at all when
+ * the session is OVER.
+ *
+ * Context: process.
+ */
+void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
+		      u32 arena, u32 doubt)
+{
+	struct tally_views *views = s->node->views;
+
+	owed->session = s;
+	owed->body.arena = cpu_to_be32(arena);
+	owed->doubt = doubt;
+	mutex_lock(&views->owed_lock);
+	list_add_tail(&owed->list, &views->owed);
+	mutex_unlock(&views->owed_lock);
+	tally_owed_flush(s);
+	/* over() drops after the state became OVER; so does this. */
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER)
+		tally_owed_drop(s);
+}
+
+static bool early_is(struct tally_view *view, __be32 id, __be32 generation)
+{
+	struct tally_owed *owed;
+
+	lockdep_assert_held(&view->lock);
+	list_for_each_entry(owed, &view->early, list)
+		if (owed->body.object == id &&
+		    owed->body.generation == generation)
+			return true;
+	return false;
+}
+
+/**
+ * tally_early_find - was an object deleted while it was being opened?
+ * @view: its view, locked
+ * @id: its id
+ * @generation: of that id
+ *
+ * Return: true when it was.
+ */
+bool tally_early_find(struct tally_view *view, u32 id, u32 generation)
+{
+	return early_is(view, cpu_to_be32(id), cpu_to_be32(generation));
+}
+
+/**
+ * tally_early_add - FORGET came for what may just be being opened
+ * @view: its view, locked
+ * @owed: the answer, taken over
+ *
+ * Return: 0, or -ENOMEM: close the link, it will be said again.
+ */
+int tally_early_add(struct tally_view *view, struct tally_owed *owed)
+{
+	bool twice = early_is(view, owed->body.object, owed->body.generation);
+
+	if (twice || view->early_count == EARLY_MAX) {
+		kfree(owed);
+		return twice ? 0 : -ENOMEM;
+	}
+	list_add_tail(&owed->list, &view->early);
+	view->early_count++;
+	return 0;
+}
+
+/**
+ * tally_early_settle - nothing is being opened: what came early is forgotten
+ * @view: locked
+ */
+void tally_early_settle(struct tally_view *view)
+{
+	struct tally_owed *owed, *next;
+
+	lockdep_assert_held(&view->lock);
+	list_for_each_entry_safe(owed, next, &view->early, list) {
+		list_del(&owed->list);
+		if (view->session)
+			tally_owed_queue(owed, view->session, view->remote_id,
+					 0);
+		else
+			kfree(owed);
+	}
+	view->early_count = 0;
+}

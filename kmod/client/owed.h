@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Answers to FORGET: FORGOTTEN that cannot be said yet, and FORGET that came
+ * while something was being opened, maybe just that.
+ */
+#ifndef TALLY_OWED_H
+#define TALLY_OWED_H
+
+#include "client/view.h"
+
+/**
+ * struct tally_owed - a FORGOTTEN that has to be said
+ * @list: in tally_views.owed or tally_view.early
+ * @session: with the home; compared only
+ * @body: what is forgotten
+ * @doubt: number of the link on which it cannot be said
+ */
+struct tally_owed {
+	struct list_head list;
+	struct tally_session *session;
+	struct tally_wire_object body;
+	u32 doubt;
+};
+
+struct tally_owed *tally_owed_alloc(u32 id, u32 generation);
+void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
+		      u32 arena, u32 doubt);
+void tally_owed_flush(struct tally_session *s);
+void tally_owed_drop(struct tally_session *s);
+
+/* With view->lock. */
+bool tally_early_find(struct tally_view *view, u32 id, u32 generation);
+int tally_early_add(struct tally_view *view, struct tally_owed *owed);
+void tally_early_settle(struct tally_view *view);
+
+#endif

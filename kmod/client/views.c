@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "client/views.h"
+
+#include <linux/slab.h>
+#include "client/handle.h"
+#include "client/owed.h"
+#include "session/session.h"
+
+/**
+ * tally_views_start - make the views of a node that starts
+ * @node: which
+ *
+ * Return: 0 or a negative errno.
+ */
+int tally_views_start(struct tally_node *node)
+{
+	struct tally_views *views = kzalloc(sizeof(*views), GFP_KERNEL);
+	int err;
+
+	if (!views)
+		return -ENOMEM;
+	err = tally_view_tables(views);
+	if (err) {
+		kfree(views);
+		return err;
+	}
+	mutex_init(&views->lock);
+	INIT_LIST_HEAD(&views->list);
+	mutex_init(&views->owed_lock);
+	INIT_LIST_HEAD(&views->owed);
+	node->views = views;
+	return 0;
+}
+
+/**
+ * tally_views_stop - a node ends: nothing of it can be used any more
+ * @node: which; all its sessions are OVER
+ *
+ * Context: process, does not wait for the network.
+ */
+void tally_views_stop(struct tally_node *node)
+{
+	struct tally_views *views = node->views;
+	struct tally_view *view = NULL;
+
+	mutex_lock(&views->lock);
+	views->stopped = true;
+	mutex_unlock(&views->lock);
+	while ((view = tally_view_next(node, view)))
+		tally_view_fail(view, -ESHUTDOWN);
+}
+
+/**
+ * tally_views_free - the last reference to the node is gone
+ * @node: which
+ */
+void tally_views_free(struct tally_node *node)
+{
+	if (!node->views)
+		return;
+	tally_view_tables_free(node->views);
+	mutex_destroy(&node->views->lock);
+	mutex_destroy(&node->views->owed_lock);
+	kfree(node->views);
+	node->views = NULL;
+}
+
+/**
+ * tally_views_each - do something with the handles of a session
+ * @s: session with the home
+ * @type: TALLY_TYPE_* of the handles
+ * @fn: called for each, without locks
+ * @ctx: given to @fn
+ *
+ * Context: process.
+ */
+void tally_views_each(struct tally_session *s, u8 type,
+		      void (*fn)(struct tally_handle *handle, void *ctx),
+		      void *ctx)
+{
+	struct tally_handle *handle = NULL;
+	struct tally_view *view = NULL;
+
+	while ((view = tally_view_next(s->node, view))) {
+		if (READ_ONCE(view->session) != s)
+			continue;
+		while ((handle = tally_handle_next(view, handle)))
+			if (READ_ONCE(handle->made) && handle->ops->id == type)
+				fn(handle, ctx);
+	}
+}
+
+/**
+ * tally_views_all - call a function for every handle of a node
+ * @node: our node
+ * @type: TALLY_TYPE_* of the objects
+ * @fn: the function
+ * @ctx: its second argument
+ *
+ * Context: process.
+ */
+void tally_views_all(struct tally_node *node, u8 type,
+		     void (*fn)(struct tally_handle *handle, void *ctx),
+		     void *ctx)
+{
+	struct tally_handle *handle = NULL;
+	struct tally_view *view = NULL;
+
+	while ((view = tally_view_next(node, view)))
+		while ((handle = tally_handle_next(view, handle)))
+			if (READ_ONCE(handle->made) && handle->ops->id == type)
+				fn(handle, ctx);
+}
+
+/* Takes @owed over. */
+static int forget_object(struct tally_session *s, struct tally_view *view,
+			 u32 id, u32 generation, struct tally_owed *owed)
+{
+	struct tally_handle *handle;
+	bool live = false;
+	int err = 0;
+
+	mutex_lock(&view->lock);
+	handle = tally_handle_known(s, view->remote_id, id, generation);
+	if (handle && handle->view == view) {
+		live = kref_get_unless_zero(&handle->ref);
+		/* Being closed: that, or failing that the release, answers. */
+		if (!live)
+			tally_handle_forget(handle, owed);
+	} else if (view->opening) {
+		err = tally_early_add(view, owed);
+	} else {
+		tally_owed_queue(owed, s, view->remote_id, 0);
+	}
+	mutex_unlock(&view->lock);
+	if (live) {
+		tally_handle_fail(handle, -EIDRM);
+		tally_handle_forget(handle, owed);
+		tally_handle_put(handle);
+	}
+	return err;
+}
+
+/**
+ * tally_views_forget - a home wants an object forgotten
+ * @s: session with it
+ * @body: struct tally_wire_object
+ * @len: its length
+ *
+ * Context: process.
+ * Return: 0; -EPROTO when it broke the protocol; -ENOMEM: close the link, it
+ * will be said again.
+ */
+int tally_views_forget(struct tally_session *s, const void *body, u32 len)
+{
+	const struct tally_wire_object *which = body;
+	struct tally_owed *owed;
+	struct tally_view *view;
+	u32 arena, id, generation;
+	int err = 0;
+
+	if (len != sizeof(*which) || which->reserved)
+		return -EPROTO;
+	arena = be32_to_cpu(which->arena);
+	id = be32_to_cpu(which->object);
+	generation = be32_to_cpu(which->generation);
+	if (!id && generation)
+		return -EPROTO;
+	owed = tally_owed_alloc(id, generation);
+	if (!owed)
+		return -ENOMEM;
+	view = tally_view_by_id(s, arena);
+	if (view && id) {
+		err = forget_object(s, view, id, generation, owed);
+	} else {
+		/* What is still inside is owed for each object on its own. */
+		if (view)
+			tally_view_fail(view, -EIDRM);
+		tally_owed_queue(owed, s, arena, 0);
+	}
+	if (view)
+		tally_view_put(view);
+	return err;
+}
+
+/**
+ * tally_views_session_live - the link of a session is up
+ * @s: which
+ * @resumed: it was up before
+ *
+ * With a new link no operation of the old one is in doubt any more. A home
+ * that started again has other arenas under the same names.
+ */
+void tally_views_session_live(struct tally_session *s, bool resumed)
+{
+	struct tally_view *view = NULL;
+	bool stale;
+
+	tally_owed_flush(s);
+	while ((view = tally_view_next(s->node, view))) {
+		mutex_lock(&view->lock);
+		if (view->session == s)
+			tally_view_changed(view);
+		stale = !resumed && view->remote_id &&
+			view->known.key.home != s->peer_incarnation &&
+			!strcmp(view->home, s->name);
+		mutex_unlock(&view->lock);
+		if (stale)
+			tally_view_fail(view, -ESTALE);
+	}
+}
+
+/* Returns whether it had that session. */
+static bool view_drop(struct tally_view *view, struct tally_session *s)
+{
+	unsigned long flags;
+	bool mine;
+
+	mutex_lock(&view->lock);
+	mine = view->session == s;
+	if (mine) {
+		spin_lock_irqsave(&view->spin, flags);
+		view->session = NULL;
+		spin_unlock_irqrestore(&view->spin, flags);
+		if (!view->error)
+			WRITE_ONCE(view->error, -ENOTCONN);
+		tally_early_settle(view);
+		tally_view_changed(view);
+	}
+	mutex_unlock(&view->lock);
+	return mine;
+}
+
+/**
+ * tally_views_session_over - a session ended
+ * @s: fenced
+ *
+ * Its handles are -ENOTCONN until they are opened again.
+ *
+ * Context: process.
+ */
+void tally_views_session_over(struct tally_session *s)
+{
+	struct tally_handle *handle = NULL;
+	struct tally_view *view = NULL;
+
+	tally_owed_drop(s);
+	while ((view = tally_view_next(s->node, view))) {
+		if (!view_drop(view, s))
+			continue;
+		while ((handle = tally_handle_next(view, handle)))
+			tally_handle_fail(handle, -ENOTCONN);
+		tally_session_put(s);
+	}
+}

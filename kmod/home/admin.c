@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "home/admin.h"
+
+#include "base/name.h"
+#include "home/export.h"
+
+static void watches_gone(struct tally_arena *arena, struct list_head *watches)
+{
+	struct tally_watch *watch;
+
+	mutex_lock(&arena->watch_lock);
+	WRITE_ONCE(arena->watch_task, current);
+	while ((watch = list_first_entry_or_null(watches, struct tally_watch,
+						 list))) {
+		list_del_init(&watch->list);
+		watch->gone(watch);
+	}
+	WRITE_ONCE(arena->watch_task, NULL);
+	mutex_unlock(&arena->watch_lock);
+}
+
+/* Returns the reference that its name was. */
+static struct tally_object *object_unlink(struct tally_arena *arena,
+					  const char *name, u8 type)
+{
+	struct tally_object *object;
+	struct tally_name *entry;
+
+	lockdep_assert_held(&arena->lock);
+	entry = tally_names_find(&arena->names, name);
+	if (!entry)
+		return ERR_PTR(-ENOENT);
+	object = container_of(entry, struct tally_object, by_name);
+	if (type && object->config.type->id != type)
+		return ERR_PTR(-EPROTOTYPE);
+	tally_names_del(&arena->names, &object->by_name);
+	WRITE_ONCE(object->live, false);
+	WRITE_ONCE(object->deleted, true);
+	tally_export_forget_object(object);
+	return object;
+}
+
+/**
+ * tally_object_del - delete an object
+ * @arena: where
+ * @name: which
+ * @type: TALLY_TYPE_* it has to be of, 0 for any
+ * @reason: says why when it fails
+ *
+ * Its name is gone at once. Its memory follows when the last session has
+ * answered FORGET or is OVER and the last local user has left.
+ *
+ * Context: process, does not wait for the network.
+ * Return: 0, -ENOENT, or -EPROTOTYPE when it is of another type.
+ */
+int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
+		     const char **reason)
+{
+	struct tally_object *object;
+
+	mutex_lock(&arena->lock);
+	object = object_unlink(arena, name, type);
+	mutex_unlock(&arena->lock);
+	if (IS_ERR(object)) {
+		*reason = PTR_ERR(object) == -ENOENT ?
+			  "no object of that name" :
+			  "the object is of another type";
+		return PTR_ERR(object);
+	}
+	watches_gone(arena, &object->watches);
+	if (object->config.type->deleted)
+		object->config.type->deleted(object);
+	tally_node_event(arena->node, "object_del", arena->config.name,
+			 object->config.name);
+	tally_object_put(object);
+	return 0;
+}
+
+/* It was taken out of its node; drops the reference of that. */
+static void arena_end(struct tally_arena *arena)
+{
+	struct tally_object *object;
+	const char *reason;
+	u32 after = 0;
+
+	tally_arena_set_dead(arena);
+	while ((object = tally_object_next(arena, after))) {
+		after = object->id;
+		tally_object_del(arena, object->config.name, 0, &reason);
+		tally_object_put(object);
+	}
+	watches_gone(arena, &arena->watches);
+	tally_export_forget_arena(arena);
+	tally_node_event(arena->node, "arena_del", arena->config.name, "");
+	tally_arena_put(arena);
+}
+
+/**
+ * tally_arena_del - delete an arena with everything in it
+ * @node: its home
+ * @name: which one
+ * @reason: says why when it fails
+ *
+ * Its memory is freed when the last session has answered FORGET or is OVER.
+ *
+ * Context: process, does not wait for the network.
+ * Return: 0 or -ENOENT.
+ */
+int tally_arena_del(struct tally_node *node, const char *name,
+		    const char **reason)
+{
+	struct tally_arena *arena = tally_arena_take(node, name);
+
+	if (!arena) {
+		*reason = "no arena of that name";
+		return -ENOENT;
+	}
+	arena_end(arena);
+	return 0;
+}
+
+/**
+ * tally_arenas_stop - delete every arena of a node that ends
+ * @node: which; all its sessions are OVER
+ *
+ * Context: process, does not wait for the network.
+ */
+void tally_arenas_stop(struct tally_node *node)
+{
+	struct tally_arena *arena;
+
+	while ((arena = tally_arena_take(node, NULL)))
+		arena_end(arena);
+}
+
+/**
+ * tally_arena_set_access - change what a peer may do
+ * @arena: an arena of ours
+ * @peer: name of the peer, or "" for those without an entry
+ * @access: TALLY_ACCESS_*
+ *
+ * A session that was given more than it may have now is fenced: the fabric
+ * knows only the keys it was given.
+ *
+ * Context: process.
+ * Return: 0, -EINVAL, -ENOMEM.
+ */
+int tally_arena_set_access(struct tally_arena *arena, const char *peer,
+			   u8 access)
+{
+	int err;
+
+	if (access > TALLY_ACCESS_RW ||
+	    (peer[0] && !tally_name_valid(peer, strlen(peer))))
+		return -EINVAL;
+	mutex_lock(&arena->lock);
+	err = tally_arena_give_access(arena, peer, access);
+	if (!err)
+		tally_export_set_access(arena);
+	mutex_unlock(&arena->lock);
+	return err;
+}
+
+/**
+ * tally_arena_set_owner - change owner and permission bits of the directory
+ * @arena: an arena of ours
+ * @uid: owner
+ * @gid: group
+ * @perm: permission bits
+ *
+ * Context: process.
+ */
+void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
+			   umode_t perm)
+{
+	mutex_lock(&arena->lock);
+	arena->config.uid = uid;
+	arena->config.gid = gid;
+	arena->config.perm = perm & 0777;
+	mutex_unlock(&arena->lock);
+}
+
+/**
+ * tally_object_set_owner - change owner and permission bits of an object
+ * @object: which
+ * @uid: owner
+ * @gid: group
+ * @perm: permission bits
+ *
+ * Context: process.
+ */
+void tally_object_set_owner(struct tally_object *object, kuid_t uid,
+			    kgid_t gid, umode_t perm)
+{
+	mutex_lock(&object->arena->lock);
+	object->config.uid = uid;
+	object->config.gid = gid;
+	object->config.perm = perm & 0777;
+	mutex_unlock(&object->arena->lock);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Objects at their home. */
+#ifndef TALLY_HOME_OBJECT_H
+#define TALLY_HOME_OBJECT_H
+
+#include "home/arena.h"
+#include "object/type.h"
+
+/**
+ * struct tally_object_config - what all types of objects have
+ * @name: its name
+ * @type: its type
+ * @uid: owner
+ * @gid: group
+ * @perm: permission bits
+ */
+struct tally_object_config {
+	char name[TALLY_NAME_SIZE];
+	const struct tally_type_ops *type;
+	kuid_t uid;
+	kgid_t gid;
+	umode_t perm;
+};
+
+/**
+ * struct tally_object - one object of ours; each type has a struct that begins
+ *	with this one
+ * @by_name: in arena->names while it is live
+ * @ref: its name, opens, local handles, requests
+ * @rcu: frees it
+ * @arena: referenced
+ * @config: as given; @uid, @gid, @perm change under arena->lock
+ * @id: id in the arena
+ * @generation: of that id
+ * @word: offset of its entry in the word table, or TALLY_NO_WORD
+ * @created: the type's part was made
+ * @live: it has its name; written under arena->lock
+ * @deleted: its name is gone; written under arena->lock
+ * @opens: sessions that were given its address, struct tally_open; under
+ *	arena->lock
+ * @users: their number
+ * @watches: struct tally_watch, under arena->watch_lock
+ * @free: the last reference is gone
+ */
+struct tally_object {
+	struct tally_name by_name;
+	struct kref ref;
+	struct rcu_head rcu;
+	struct tally_arena *arena;
+	struct tally_object_config config;
+	u32 id;
+	u32 generation;
+	u32 word;
+	bool created;
+	bool live;
+	bool deleted;
+	struct list_head opens;
+	u32 users;
+	struct list_head watches;
+	struct work_struct free;
+};
+
+struct tally_object *tally_object_new(struct tally_arena *arena,
+				      const struct tally_object_config *config,
+				      const char **reason);
+int tally_object_add(struct tally_object *object, const char **reason);
+struct tally_object *tally_object_find(struct tally_arena *arena,
+				       const char *name);
+struct tally_object *tally_object_by_id(struct tally_node *node, u32 arena,
+					u32 id, u32 generation);
+struct tally_object *tally_object_next(struct tally_arena *arena, u32 after);
+struct tally_object *tally_object_get(struct tally_object *object);
+void tally_object_put(struct tally_object *object);
+void tally_object_fill(struct tally_object *object, struct tally_open *open,
+		       struct tally_rep_open *rep);
+bool tally_object_watch(struct tally_object *object, struct tally_watch *watch);
+
+#endif

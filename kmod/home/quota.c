@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "home/quota.h"
+
+/**
+ * tally_quota_charge - take something that is limited
+ * @node: counts refusals
+ * @used: what is taken already
+ * @amount: what is wanted
+ * @limit: of all together, 0: none
+ *
+ * Context: any.
+ * Return: 0 or -EDQUOT.
+ */
+int tally_quota_charge(struct tally_node *node, atomic64_t *used, u64 amount,
+		       u64 limit)
+{
+	if (atomic64_add_return(amount, used) <= limit || !limit)
+		return 0;
+	atomic64_sub(amount, used);
+	tally_stat_inc(&node->stats, TALLY_STAT_QUOTA);
+	return -EDQUOT;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a conn consists of below its state: queue pair, completion queue,
+ * operations, messages. Made for cm.c and loop.c, closed by one work item.
+ */
+#include <linux/sched/mm.h>
+#include "compat/compat.h"
+#include "transport/msg.h"
+#include "transport/op.h"
+#include "transport/qp.h"
+
+/*
+ * Handlers that run while the state changes come to their end; those that
+ * begin later see that it is closing and do nothing.
+ */
+static void tally_qp_sync_handler(struct tally_conn *conn)
+{
+	if (!conn->id)
+		return;
+	rdma_lock_handler(conn->id);
+	rdma_unlock_handler(conn->id);
+}
+
+static void tally_qp_destroy(struct tally_conn *conn)
+{
+	if (conn->id)
+		rdma_destroy_qp(conn->id);
+	else
+		ib_destroy_qp(conn->qp);
+	conn->qp = NULL;
+}
+
+static void tally_qp_free_cq(struct tally_conn *conn)
+{
+	if (!conn->cq.cq)
+		return;
+	tally_compat_cq_settle(conn->dev->ibdev);
+	tally_cq_destroy(&conn->cq);
+}
+
+/* Nobody posts any more. Ends with no QP and no operation in flight. */
+static void tally_qp_stop(struct tally_conn *conn)
+{
+	bool drained;
+
+	if (conn->ops_table)
+		tally_ops_flush(conn);
+	if (!conn->qp)
+		return;
+	if (conn->id)
+		rdma_disconnect(conn->id);
+	drained = tally_drain_qp(conn->qp, &conn->cq, &conn->sq_drain,
+				 &conn->rq_drain);
+	if (conn->msgs)
+		tally_msgs_stop(conn);
+	tally_qp_destroy(conn);
+	/* What did not complete by now never must, once it was given back. */
+	if (!drained)
+		tally_qp_free_cq(conn);
+	tally_ops_sweep(conn);
+}
+
+static void tally_qp_unprepare(struct tally_conn *conn)
+{
+	tally_qp_free_cq(conn);
+	tally_msgs_destroy(conn);
+	tally_ops_destroy(conn);
+}
+
+static void tally_qp_unset_dev(struct tally_conn *conn)
+{
+	struct tally_dev *dev = conn->dev;
+
+	if (!dev)
+		return;
+	tally_dev_unwatch(dev, &conn->watch);
+	conn->dev = NULL;
+	tally_dev_put(dev);
+}
+
+static void tally_qp_close_work(struct work_struct *work)
+{
+	struct tally_conn *conn = container_of(work, struct tally_conn,
+					       close_work);
+	unsigned int noio = memalloc_noio_save();
+
+	tally_qp_sync_handler(conn);
+	tally_qp_stop(conn);
+	tally_conn_advance(conn, TALLY_CONN_CLOSING, TALLY_CONN_DEAD);
+	if (conn->ops->down)
+		conn->ops->down(conn, conn->err);
+	complete_all(&conn->dead);
+	/* This may wait for a datagram that is stuck; nobody waits for it. */
+	if (conn->id)
+		rdma_destroy_id(conn->id);
+	tally_qp_unprepare(conn);
+	cancel_delayed_work_sync(&conn->timer);
+	tally_qp_unset_dev(conn);
+	tally_conn_put(conn);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * tally_qp_alloc - a conn that is nothing yet
+ * @params: what it shall be
+ *
+ * Context: process.
+ * Return: as tally_conn_alloc().
+ */
+struct tally_conn *tally_qp_alloc(const struct tally_conn_params *params)
+{
+	return tally_conn_alloc(params, tally_qp_close_work);
+}
+
+/**
+ * tally_qp_discard - undo tally_conn_alloc() and what was prepared
+ * @conn: conn without a QP that nobody else knows
+ *
+ * Its CM id is the caller's.
+ */
+void tally_qp_discard(struct tally_conn *conn)
+{
+	tally_qp_unprepare(conn);
+	tally_qp_unset_dev(conn);
+	tally_conn_put(conn);
+	tally_conn_put(conn);
+}
+
+/**
+ * tally_qp_set_dev - say which device a conn is on
+ * @conn: conn
+ * @dev: device, of which the conn takes a reference
+ *
+ * Return: 0, or -ENODEV when the device is going away.
+ */
+int tally_qp_set_dev(struct tally_conn *conn, struct tally_dev *dev)
+{
+	int err;
+
+	tally_dev_hold(dev);
+	err = tally_dev_watch(dev, &conn->watch);
+	if (err) {
+		tally_dev_put(dev);
+		return err;
+	}
+	conn->dev = dev;
+	conn->posts_in_bh = tally_compat_posts_in_bh(dev->ibdev);
+	return 0;
+}
+
+static void tally_qp_event(struct ib_event *event, void *context)
+{
+	struct tally_conn *conn = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+		if (conn->id)
+			rdma_notify(conn->id, event->event);
+		break;
+	case IB_EVENT_SQ_DRAINED:
+	case IB_EVENT_PATH_MIG:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		break;
+	default:
+		tally_conn_fail(conn, -EIO);
+	}
+}
+
+/* One more of everything than is used: the drain takes it. */
+static void tally_qp_attr(struct tally_conn *conn,
+			  struct ib_qp_init_attr *attr)
+{
+	struct ib_qp_cap *cap = &attr->cap;
+
+	*attr = (struct ib_qp_init_attr) {
+		.event_handler = tally_qp_event,
+		.qp_context = conn,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	cap->max_send_wr = TALLY_OP_DEPTH + 1;
+	cap->max_recv_wr = 1;
+	cap->max_send_sge = conn->dev->max_sge;
+	cap->max_recv_sge = 1;
+	if (conn->messages) {
+		cap->max_send_wr += TALLY_MSG_SENDS;
+		cap->max_recv_wr += TALLY_MSG_DEPTH;
+		cap->max_send_sge = 1;
+	}
+}
+
+static void tally_qp_deliver(struct tally_cq *q)
+{
+	tally_msgs_deliver(container_of(q, struct tally_conn, cq));
+}
+
+/**
+ * tally_qp_prepare - make all that the QP needs
+ * @conn: conn with a device and a PD
+ * @attr: filled in: the QP to make
+ *
+ * On error the caller fails or discards the conn, which undoes what was done.
+ *
+ * Context: process.
+ * Return: 0 or a negative errno.
+ */
+int tally_qp_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr)
+{
+	int err;
+
+	tally_qp_attr(conn, attr);
+	err = tally_ops_create(conn);
+	if (!err && conn->messages)
+		err = tally_msgs_create(conn);
+	if (!err)
+		err = tally_cq_create(&conn->cq, conn->dev->ibdev,
+				      attr->cap.max_send_wr +
+				      attr->cap.max_recv_wr,
+				      conn->messages ? tally_qp_deliver : NULL);
+	attr->send_cq = conn->cq.cq;
+	attr->recv_cq = conn->cq.cq;
+	return err;
+}
+
+/**
+ * tally_qp_made - a conn has its QP
+ * @conn: conn
+ * @qp: made as tally_qp_prepare() said
+ */
+void tally_qp_made(struct tally_conn *conn, struct ib_qp *qp)
+{
+	conn->qp = qp;
+	conn->qpn = qp->qp_num;
+}
+
+/**
+ * tally_qp_set_up - the connection stands: say so to the owner
+ * @conn: conn
+ *
+ * Messages that came early are delivered after the upcall.
+ *
+ * Context: process; the handler of the conn's CM id if it has one.
+ * Return: false when the conn is already closing.
+ */
+bool tally_qp_set_up(struct tally_conn *conn)
+{
+	if (!tally_conn_advance(conn, TALLY_CONN_CONNECTING, TALLY_CONN_UP))
+		return false;
+	cancel_delayed_work(&conn->timer);
+	if (conn->ops->up)
+		conn->ops->up(conn);
+	if (conn->msgs)
+		tally_msgs_live(conn);
+	return true;
+}
+
