@@ -14,7 +14,7 @@ need_tally
 need_rdma
 parameter=/sys/module/tally/parameters/lock_slots
 room=44
-plan $(soak && echo 70 || echo 57)
+plan "$(soak && echo 70 || echo 57)"
 
 # slot NODE: of its own at the home.
 slot() {
