@@ -16,6 +16,7 @@
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/wire.h"
+#include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
 #include "transport/msg.h"

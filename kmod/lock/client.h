@@ -158,6 +158,7 @@ struct tally_lock_client {
 	struct tally_handle *handle;
 	struct tally_session *session;
 	spinlock_t lock;	/* all but @handle */
+	struct tally_lock_set set;
 	int error;
 	struct tally_lc lc;
 	struct list_head queue;

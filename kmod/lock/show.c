@@ -10,6 +10,7 @@
 #include "lock/type.h"
 #include "lock/show.h"
 #include "lock/user.h"
+#include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
 #include "session/lease.h"
