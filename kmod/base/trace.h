@@ -169,25 +169,6 @@ TRACE_EVENT(tally_conn_state,
 		  tally_trace_conn(__entry->to), __entry->err)
 );
 
-TRACE_EVENT(tally_session_state,
-	TP_PROTO(u64 session, u32 from, u32 to, int err),
-	TP_ARGS(session, from, to, err),
-	TP_STRUCT__entry(
-		__field(u64, session)
-		__field(u32, from)
-		__field(u32, to)
-		__field(int, err)
-	),
-	TP_fast_assign(
-		__entry->session = session;
-		__entry->from = from;
-		__entry->to = to;
-		__entry->err = err;
-	),
-	TP_printk("session=%#llx from=%u to=%u err=%d", __entry->session,
-		  __entry->from, __entry->to, __entry->err)
-);
-
 #define show_lock_message(type)						\
 	__print_symbolic(type,						\
 		{ 0, "-" }, { 1, "ENQUEUE" }, { 2, "CANCEL" },		\
@@ -496,6 +477,199 @@ TRACE_EVENT(tally_xfer_end,
 	),
 	TP_printk("id=%u done=%llu err=%d", __entry->id, __entry->done,
 		  __entry->err)
+);
+
+/* Sessions: paired by id; requests by session, slot and seq as well. */
+#define show_session_state(state) __print_symbolic(state, \
+	{ 0, "opening" }, { 1, "live" }, { 2, "broken" }, { 3, "over" })
+
+#define show_msg_type(type) __print_symbolic(type, \
+	{ TALLY_MSG_HELLO, "hello" }, \
+	{ TALLY_MSG_CHALLENGE, "challenge" }, \
+	{ TALLY_MSG_PROVE, "prove" }, \
+	{ TALLY_MSG_READY, "ready" }, \
+	{ TALLY_MSG_ACTIVE, "active" }, \
+	{ TALLY_MSG_ACTIVE_ACK, "active_ack" }, \
+	{ TALLY_MSG_REFUSE, "refuse" }, \
+	{ TALLY_MSG_GOODBYE, "goodbye" }, \
+	{ TALLY_MSG_CREDIT, "credit" }, \
+	{ TALLY_MSG_RENEW, "renew" }, \
+	{ TALLY_MSG_RENEW_ACK, "renew_ack" }, \
+	{ TALLY_MSG_REPLY, "reply" }, \
+	{ TALLY_MSG_ATTACH, "attach" }, \
+	{ TALLY_MSG_OPEN, "open" }, \
+	{ TALLY_MSG_CLOSE, "close" }, \
+	{ TALLY_MSG_LIST, "list" }, \
+	{ TALLY_MSG_COUNTER, "counter" }, \
+	{ TALLY_MSG_REGION_MAP, "region_map" }, \
+	{ TALLY_MSG_WHO, "who" })
+
+TRACE_EVENT(tally_handshake_step,
+	TP_PROTO(const void *conn, bool incoming, u32 type),
+	TP_ARGS(conn, incoming, type),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(bool, incoming)
+		__field(u32, type)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->incoming = incoming;
+		__entry->type = type;
+	),
+	TP_printk("conn=%p %s got %s", __entry->conn,
+		  __entry->incoming ? "responder" : "initiator",
+		  show_msg_type(__entry->type))
+);
+
+TRACE_EVENT(tally_handshake_refuse,
+	TP_PROTO(const void *conn, bool incoming, u32 reason),
+	TP_ARGS(conn, incoming, reason),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(bool, incoming)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->incoming = incoming;
+		__entry->reason = reason;
+	),
+	TP_printk("conn=%p %s reason=%s", __entry->conn,
+		  __entry->incoming ? "responder" : "initiator",
+		  __print_symbolic(__entry->reason,
+			{ TALLY_REFUSE_VERSION, "version" },
+			{ TALLY_REFUSE_UNKNOWN_PEER, "unknown_peer" },
+			{ TALLY_REFUSE_WRONG_NAME, "wrong_name" },
+			{ TALLY_REFUSE_AUTH, "auth" },
+			{ TALLY_REFUSE_AUTH_MISMATCH, "auth_mismatch" },
+			{ TALLY_REFUSE_NAME_IN_USE, "name_in_use" },
+			{ TALLY_REFUSE_COLLISION, "collision" },
+			{ TALLY_REFUSE_BUSY, "busy" },
+			{ TALLY_REFUSE_MALFORMED, "malformed" },
+			{ TALLY_REFUSE_STALE, "stale" },
+			{ TALLY_REFUSE_ABI, "abi" },
+			{ TALLY_REFUSE_SHUTDOWN, "shutdown" },
+			{ TALLY_REFUSE_EPOCH, "epoch" }))
+);
+
+TRACE_EVENT(tally_session_state,
+	TP_PROTO(u64 session, u32 from, u32 to, int err),
+	TP_ARGS(session, from, to, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, from)
+		__field(u32, to)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx %s -> %s err=%d", __entry->session,
+		  show_session_state(__entry->from),
+		  show_session_state(__entry->to), __entry->err)
+);
+
+/* lost: every user is told; fenced: every QP and every key is gone. */
+DECLARE_EVENT_CLASS(tally_session_class,
+	TP_PROTO(u64 session, int err),
+	TP_ARGS(session, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx err=%d", __entry->session, __entry->err)
+);
+
+DEFINE_EVENT(tally_session_class, tally_session_lost,
+	TP_PROTO(u64 session, int err),
+	TP_ARGS(session, err)
+);
+
+DEFINE_EVENT(tally_session_class, tally_session_fenced,
+	TP_PROTO(u64 session, int err),
+	TP_ARGS(session, err)
+);
+
+/* client: we may act until; home: we reclaim after; expired: it passed. */
+DECLARE_EVENT_CLASS(tally_lease_class,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u64, deadline)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->deadline = deadline;
+	),
+	TP_printk("session=%#llx deadline=%llu", __entry->session,
+		  __entry->deadline)
+);
+
+DEFINE_EVENT(tally_lease_class, tally_lease_client,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline)
+);
+
+DEFINE_EVENT(tally_lease_class, tally_lease_home,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline)
+);
+
+DEFINE_EVENT(tally_lease_class, tally_lease_expired,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline)
+);
+
+/* call and done at the client, request and reply at the home. */
+DECLARE_EVENT_CLASS(tally_rpc_class,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, slot)
+		__field(u32, seq)
+		__field(u32, type)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->slot = slot;
+		__entry->seq = seq;
+		__entry->type = type;
+		__entry->status = status;
+	),
+	TP_printk("session=%#llx slot=%u seq=%u %s status=%d",
+		  __entry->session, __entry->slot, __entry->seq,
+		  show_msg_type(__entry->type), __entry->status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_call,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_done,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_request,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_reply,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
 );
 
 #endif

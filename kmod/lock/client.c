@@ -16,9 +16,11 @@
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/wire.h"
+#include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
 #include "transport/msg.h"
+#include "session/lease.h"
 
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)

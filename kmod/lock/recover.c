@@ -174,7 +174,7 @@ void tally_locks_session_live(struct tally_session *s, bool resumed)
 	if (!resumed)
 		return;
 	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_up, s);
-	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0, NULL, 0);
+	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0);
 }
 
 /**

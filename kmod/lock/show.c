@@ -10,8 +10,11 @@
 #include "object/type.h"
 #include "lock/show.h"
 #include "lock/user.h"
+#include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
+#include "session/lease.h"
+#include "session/rpc.h"
 
 /*
  * So long for all answers. For one a quarter of what is left, or of the lease: those
