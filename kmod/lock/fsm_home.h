@@ -48,7 +48,7 @@
  * All go to the one loopback lane of that word and are answered by SETW_DONE,
  * CLRW_DONE and SWEEP_DONE with the value the state word had.  At most one of
  * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Each takes a
- * round trip through the NIC, longer than a message (race B20): so W is set when
+ * round trip through the NIC, longer than a message (race B20 in docs/protocol.md): so W is set when
  * the first one has to wait, stays while the queue passes the lock on by messages
  * alone, and is cleared when nobody is left; and nobody waits for any of them in
  * a completion handler.  If the loopback QP breaks: destroy it, make a
