@@ -11,7 +11,6 @@
 #include "netlink/family.h"
 #include "region/type.h"
 #include "region/xfer.h"
-#include "session/node.h"
 #include "session/nodes.h"
 #include "session/rpc.h"
 #include "transport/dev.h"
@@ -208,17 +207,19 @@ static void main_node_free(struct tally_node *node)
 	tally_arenas_free(node);
 }
 
+static const struct tally_session_ops main_session_ops = {
+	.created = main_created,
+	.live = main_live,
+	.down = main_down,
+	.lost = main_lost,
+	.over = main_over,
+	.leave = main_leave,
+	.request = main_request,
+	.message = main_message,
+};
+
 static const struct tally_node_ops main_node_ops = {
-	.session = {
-		.created = main_created,
-		.live = main_live,
-		.down = main_down,
-		.lost = main_lost,
-		.over = main_over,
-		.leave = main_leave,
-		.request = main_request,
-		.message = main_message,
-	},
+	.session = &main_session_ops,
 	.node_start = main_node_start,
 	.node_stop = main_node_stop,
 	.node_free = main_node_free,

@@ -3,7 +3,7 @@
 # Lane: one
 # Seconds: 600
 #
-# Who becomes a peer and who does not: keys, names, versions, nonsense, and
+# Which nodes become peers and which do not: keys, names, versions, nonsense, and
 # strangers that must not disturb a session.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"

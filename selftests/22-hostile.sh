@@ -3,7 +3,7 @@
 # Lane: one
 # Seconds: 600
 #
-# A peer that proved who it is, has a live session, and then does what no peer
+# A peer that proved its identity, has a live session, and then does what no peer
 # should: the node refuses, counts it, goes on, and has lost nothing.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
@@ -74,7 +74,7 @@ opened() {
 	exec 5< "$mnt/a/e/r"
 }
 
-# holds NUMBER...: it has a lock of ours, and answers who does with so many bytes.
+# holds NUMBER...: it has a lock of ours, and answers WHO with so many bytes.
 holds() {
 	attack who "$@" && begun_says hostile granted 60
 }
@@ -134,7 +134,7 @@ check "of locks" tally -m "$mnt/a" lock run e/l -- true
 check "of regions" dd if=/dev/zero of="$mnt/a/e/r" bs=4096 count=16
 retreat
 
-# EIOCBQUEUED: nobody but the kernel has it.
+# EIOCBQUEUED: only the kernel knows it.
 before=$(stat_of a bad_message)
 check "it answers with an errno that is none" attack_home status 529
 check "that is no answer" wait_until 60 no_answer

@@ -3,7 +3,7 @@
 # Lane: uml
 # Seconds: 600
 #
-# "lock break": an administrator takes a lock away from whoever has it. a is the
+# "lock break": an administrator takes a lock away from its holders. a is the
 # home; b and c use the words of nic locks, in mode cpu all ask the home.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"

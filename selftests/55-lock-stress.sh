@@ -5,17 +5,17 @@
 #
 # Locks that are taken by all nodes, in all ways, while an administrator takes
 # them away, looks at them, changes them, and deletes locks and a node; users are
-# killed, too.  Whoever is inside excludes who must be excluded, tokens grow,
-# nobody waits for ever, and the kernel finds nothing to complain about.
+# killed, too.  Holders exclude whom they must, tokens grow, no user waits for
+# ever, and the kernel finds nothing to complain about.
 #
-# STRESS_SECONDS: for so long (20).
+# STRESS_SECONDS: for so long (15; with SOAK=1 60).
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 . "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
 
-time=${STRESS_SECONDS:-20}
+time=${STRESS_SECONDS:-$(soak && echo 60 || echo 15)}
 stress=$LIB_DIR/stress.py
 lasting=(nic/l cpu/l nic/e)
 passing=(nic/m cpu/m)
@@ -32,7 +32,7 @@ users_of() {
 	echo "uses-${1/\//-}"
 }
 
-# breaks: whoever has them.
+# breaks: takes the locks away, one after the other.
 breaks() {
 	local n=0 lock
 
@@ -100,7 +100,7 @@ comes_and_goes() {
 	[ $n -gt 0 ]
 }
 
-# is_inside PID NAME: or it is over.
+# is_inside PID NAME: or it has ended.
 is_inside() {
 	ended "$1" || grep -q held "$lib_work/$2"
 }
@@ -149,7 +149,7 @@ run() {
 	running[$1]=$begun
 }
 
-# all_at_once: who uses the locks, and who disturbs that.
+# all_at_once: the users of the locks, and what disturbs them.
 all_at_once() {
 	local node lock what
 
@@ -165,7 +165,7 @@ all_at_once() {
 	done
 }
 
-# ends NAME...: all of these, well, once it is over.
+# ends NAME...: all of these, and well, once the time is up.
 ends() {
 	local name status=0
 

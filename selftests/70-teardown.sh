@@ -9,7 +9,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-# Some locks here are free again only when it is over.
+# Some locks here are free again only when it has ended.
 lease=10000
 plan 39
 

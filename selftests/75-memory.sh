@@ -7,7 +7,8 @@
 # each step is done again and again, and each time another place in the code that
 # allocates fails, until none is left (see kmod/tests/fault.c). What the step
 # does may fail then, but must not crash, hang or leak, and in the end it must
-# work. Needs a module that was built with TALLY_FAULTS=1.
+# work. Needs a module that was built with TALLY_FAULTS=1. With SOAK=1 each place
+# fails the second time it is come by, too.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 need_tally
@@ -26,7 +27,11 @@ t() {
 fail_each() {
 	local step=$1 times=0 failed=1
 
-	echo new > $faults
+	if soak; then
+		echo new > $faults
+	else
+		echo once > $faults
+	fi
 	while [ "$failed" != 0 ] && [ $times -lt 300 ]; do
 		times=$((times + 1))
 		echo "rig: $step $times" > /dev/kmsg

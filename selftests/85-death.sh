@@ -40,7 +40,7 @@ back() {
 	done
 }
 
-# nobodys_peer NODE: within the lease, or soon.
+# nobodys_peer NODE: it is no node's live peer, within the lease, or soon.
 nobodys_peer() {
 	local other
 

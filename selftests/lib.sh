@@ -15,6 +15,8 @@
 # test says what it does in KTAP, and exits with 0 (all good), 1 (something failed)
 # or 4 (skipped).
 #
+# What takes long and is not needed each time is done only with SOAK=1 (see soak()).
+#
 # By hand, as root, on a machine that may crash: ./NN-topic.sh; tally.ko has to
 # be loaded or TALLY_KO to name it.
 
@@ -35,6 +37,11 @@ lib_work=$(mktemp -d -t tally-test-XXXXXX)
 
 # shellcheck source=selftests/rig/guest.sh
 . "$LIB_DIR/rig/guest.sh"
+
+# soak: is there time for everything ("make soak")?
+soak() {
+	[ -n "${SOAK-}" ]
+}
 
 # plan N: how many results this test will report.
 plan() {

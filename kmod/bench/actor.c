@@ -94,7 +94,7 @@ int actor_lock_shared(struct actor *a)
 	return err ? err : tally_lock_release_sync(a->lock);
 }
 
-/* Costs nothing on the wire, as long as nobody else asks. */
+/* Costs nothing on the wire as long as no other node asks. */
 int actor_lock_cached(struct actor *a)
 {
 	return actor_take(a->cached);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * run:		write "FIGURE" to measure it, "count FIGURE N" to have its subject
- *		called N times; returns when that is done. Whoever has it open keeps
- *		others from running anything, so that the result is his: -EBUSY
+ *		called N times; returns when that is done. While a program has it
+ *		open, the result is its own: others get -EBUSY
  * result:	of the last run, "key value" pairs
  * progress:	figure and round that is being measured
  * figures:	names, with what they need
@@ -178,8 +178,8 @@ static int control_measure(const struct figure *figure, struct actor *actors)
 }
 
 /*
- * The subject alone, for who counts what it does. What is done only once, as
- * fetching keys, is not counted: "count FIGURE 0" has done it.
+ * The subject alone, for users that count what it does. What is done only once,
+ * such as fetching keys, is not counted: "count FIGURE 0" has done it.
  */
 static int control_count(const struct figure *figure, struct actor *actors,
 			 unsigned int count)

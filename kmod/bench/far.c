@@ -19,7 +19,7 @@
 #define FAR_RETRIES	6
 /* 4.096 us * 2^16: a busy machine is not a lost packet. */
 #define FAR_ACK_TIMEOUT	16
-/* Nobody needs more targets than actors and ways to wait. */
+/* No machine needs more targets than there are actors and ways to wait. */
 #define FAR_MAX		64
 
 /* Private data of a request. */
@@ -130,8 +130,8 @@ static int far_aim(struct far *far, const struct rdma_conn_param *param)
 }
 
 /*
- * Who was switched off, and now has a queue pair of the same number as then, is
- * taken for whom he was, once; the one from then is ended for that.
+ * A machine that was switched off and now has a queue pair of the same number as
+ * before is taken for its former self, once; that one is ended because of it.
  */
 static bool far_is_stale(const struct rdma_cm_event *event)
 {
@@ -308,7 +308,7 @@ static void far_end_target(struct far *far)
 	schedule_work(&far_reaper);
 }
 
-/* Of somebody who was switched off nothing comes that would end his. */
+/* A machine that was switched off sends nothing that would end its target. */
 static void far_make_room(void)
 {
 	struct far *far, *oldest = NULL;
@@ -324,7 +324,7 @@ static void far_make_room(void)
 		far_end_target(oldest);
 }
 
-/* A target for who asks. On errors the CM destroys the id. */
+/* A target for the machine that asks. On errors the CM destroys the id. */
 static int far_serve(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 {
 	const struct far_request *request = param->private_data;
@@ -432,7 +432,7 @@ void far_remove_device(struct ib_device *ibdev)
 		list_splice_init(&far_targets, &gone);
 	}
 	mutex_unlock(&far_lock);
-	/* Their handlers take no lock. After them nobody wakes the reaper. */
+	/* Their handlers take no lock. After them nothing wakes the reaper. */
 	far_destroy_targets(&gone);
 	flush_work(&far_reaper);
 }

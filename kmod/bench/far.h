@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The baseline between two machines: who posts, and who is the target. */
+/* The baseline between two machines: one posts, the other is the target. */
 #ifndef TALLY_BENCH_FAR_H
 #define TALLY_BENCH_FAR_H
 
@@ -17,9 +17,9 @@ void far_destroy_qp(struct far *far);
 /* The queue pair, too. */
 void far_destroy(struct far *far);
 
-/* Be the target for whoever asks, at a port of the current namespace. */
+/* Be the target of all machines that ask, at a port of the current namespace. */
 int far_listen(u16 port);
-/* Nobody may ask any more; without far_listen(), too. */
+/* No machine may ask any more; also without far_listen(). */
 void far_close(void);
 /* Targets are made on this device only, and end with it. */
 void far_add_device(struct ib_device *ibdev);

@@ -36,8 +36,8 @@ enum figure_need {
  * @actors: how many call at the same time; 0 is 1
  * @nodes: each of them is a node
  * @guarded: they hold a lock in the call, which has to exclude the others
- * @queued: on one processor, who holds it lets all others run until they wait
- *	for it, as they do where each has a processor
+ * @queued: on one processor, the holder lets all others run until they wait
+ *	for it, as they would with a processor each
  * @alone: a single actor calls the baseline
  * @by_event: the baseline waits by RAW_EVENT, as the subject does
  * @slow: that many times fewer calls than others; 0 is 1

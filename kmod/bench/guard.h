@@ -17,18 +17,18 @@ enum guard_rest {
 };
 
 /**
- * struct guard - a plain variable, and who passed
+ * struct guard - a plain variable, and the actors that passed
  * @value: one more for each pass; comes out too small if two pass at once
  * @token: of the last pass that had one
- * @who: passed last
+ * @who: the actor that passed last
  * @run: so often in a row, in the window
  * @longest: longest such run
  * @width: passes in the window, 0 for none
  * @warm: passes before it
  * @open: the window begins when so many have passed
  * @close: and ends then
- * @grants: passes in the window, by who
- * @changes: passes by somebody else than the one before
+ * @grants: passes in the window, by actor
+ * @changes: passes by another actor than the one before
  * @rest: so that all others try to get in
  */
 struct guard {
@@ -55,7 +55,7 @@ static inline bool guard_is_open(const struct guard *guard)
 
 /* From now on all want to pass. */
 void guard_begin(struct guard *guard);
-/* Called by who has the lock; all are told apart by @who. */
+/* Called by the holder of the lock; @who tells actors apart. */
 void guard_pass(struct guard *guard, u32 who);
 /* The same with a fencing token. -EBADE: it is not above the one before. */
 int guard_pass_token(struct guard *guard, u32 who, u64 token);

@@ -263,7 +263,7 @@ void raw_drop_qps(struct raw *raw)
 			ib_destroy_qp(raw->side[i].qp);
 		raw->side[i].qp = NULL;
 	}
-	/* What they flushed is not for who comes next. */
+	/* What they flushed is not for the next user. */
 	if (raw->cq && raw->wait != RAW_EVENT)
 		ib_process_cq_direct(raw->cq, -1);
 }

@@ -72,7 +72,7 @@ struct far;
  * @last: completion of what is waited for
  * @quiet: completion of signalled Sends
  * @finished: it came
- * @done: the same for who sleeps (RAW_EVENT); the event came (RAW_DIRECT)
+ * @done: the same for a sleeper (RAW_EVENT); the event came (RAW_DIRECT)
  * @status: how it went
  * @posts: work requests on words of @common so far
  * @wrs: work requests of a transfer
@@ -103,7 +103,7 @@ struct raw {
 /* @bulk: with memory for transfers. ERR_PTR on error. */
 struct raw *raw_create(struct ib_device *ibdev, enum raw_wait wait, bool bulk);
 void raw_destroy(struct raw *raw);
-/* Post a chain on side 0, whose last has wr_cqe &raw->last, and wait. */
+/* Post a chain on side 0 whose last request has wr_cqe &raw->last, and wait. */
 int raw_run(struct raw *raw, const struct ib_send_wr *wr);
 /* Has the thing that is waited for come? Called where RECVs complete. */
 void raw_finish(struct raw *raw, enum ib_wc_status status);

@@ -55,7 +55,7 @@ struct side {
 /**
  * struct contest - the two of them
  * @figure: what is measured
- * @actors: who calls
+ * @actors: those that call
  * @n: how many they are
  * @calls: calls in one turn, of each
  * @turns: turns in a round
@@ -136,7 +136,7 @@ static u64 contest_posts(const struct contest *c)
 	return posts;
 }
 
-/* All of @side at the same time; nobody may have been let in beside another. */
+/* All of @side at the same time; no two may have been let in together. */
 static int contest_team(struct contest *c, struct side *side, u32 calls)
 {
 	struct guard *guard = c->actors->guard;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The word is given back by compare-and-swap, too: verbs promise an order of
- * atomics among each other only, not of a Write and an atomic; and what was there
- * shows that nobody else got in.
+ * The word is given back by compare-and-swap as well: verbs promise an order of
+ * atomics among each other only, not of a Write and an atomic; and the old value
+ * shows that no other actor got in.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>

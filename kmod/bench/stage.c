@@ -35,8 +35,9 @@ static struct raw *stage_raw_once(struct stage *stage, enum raw_wait wait,
 }
 
 /*
- * Under load packets get lost until time is over; then nothing is left of it. What
- * is stale has ended at the target, but the next queue pair may be, too.
+ * Under load so many packets may get lost that it times out; then nothing is left
+ * of it. What is stale has ended at the target, but the next queue pair may be
+ * stale as well.
  */
 static bool stage_again(const struct raw *raw, unsigned int tries)
 {

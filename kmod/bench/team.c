@@ -27,7 +27,7 @@ struct member {
  * @n: so many
  * @begun: those that have begun
  * @begin: when all had
- * @left: calls nobody has made since then
+ * @left: calls still to be made since then
  * @all: calls made
  * @changes: of the guard, at that time
  * @gate: opened when all are there
@@ -71,9 +71,9 @@ static void team_begin(struct team *team, struct guard *guard)
 }
 
 /*
- * Those who are there first do not wait for the others, but call, too, so that
- * all are in a call when it begins; with rests, for on one processor the others
- * must come in, too.
+ * Those that are there first do not wait for the others, but call as well, so
+ * that all are in a call when it begins; with rests, since on one processor the
+ * others must be able to come in.
  */
 static bool team_goes_on(struct team *team)
 {
@@ -140,7 +140,7 @@ static void team_start(struct team *team, struct actor *actors, u32 n)
 	}
 }
 
-/* Who has left runs some more of this module: it must not be unloaded before. */
+/* A thread that has left runs some more of this module: wait before unloading. */
 static void team_end(struct team *team)
 {
 	struct task_struct *task;

@@ -13,7 +13,7 @@
  * @ns: from when all had begun to the last one's end
  * @calls: calls made since then
  * @all: with those before
- * @changes: passes of the guard since then by somebody else than the one before
+ * @changes: passes of the guard since then by another actor than the one before
  */
 struct team_result {
 	u64 ns;
@@ -24,7 +24,7 @@ struct team_result {
 
 /*
  * All @n make calls, from when the last one has begun until there were @calls of
- * each in the mean: nobody has it for himself, at the start or at the end.
+ * each in the mean: none is alone at the start or at the end.
  */
 int team_run(struct actor *actors, u32 n, actor_call call, u32 calls,
 	     struct team_result *result);

@@ -30,7 +30,7 @@ int ticket_take(struct raw *raw)
 	return err;
 }
 
-/* Nobody draws 2^32 of them between two clearings of the words. */
+/* Fewer than 2^32 are drawn between two clearings of the words. */
 int ticket_give(struct raw *raw)
 {
 	u64 word;

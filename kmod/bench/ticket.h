@@ -8,7 +8,7 @@
 
 #include "raw.h"
 
-/* -ETIMEDOUT: somebody did not give it back. */
+/* -ETIMEDOUT: a holder did not give it back. */
 int ticket_take(struct raw *raw);
 int ticket_give(struct raw *raw);
 

@@ -13,7 +13,7 @@
  * @p999: the same
  * @rate: grants in a second
  * @jain: Jain's index of what each got, in millionths
- * @slowest: grants of who got the fewest
+ * @slowest: grants of the actor that got the fewest
  * @longest: most grants in a row to the same
  */
 struct window_result {

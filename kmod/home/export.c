@@ -23,8 +23,7 @@ static void export_say_forget(struct tally_attach *attach, u32 object,
 
 	trace_tally_forget(s->id, attach->arena->id, object, generation);
 	/* What cannot be sent now is sent when the link is back. */
-	if (!tally_session_send(s, TALLY_MSG_FORGET, &body, sizeof(body),
-				NULL, 0))
+	if (!tally_session_send(s, TALLY_MSG_FORGET, &body, sizeof(body)))
 		tally_stat_inc(&s->node->stats, TALLY_STAT_FORGET);
 }
 

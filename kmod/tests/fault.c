@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parameter faults: "new" forgets what failed, "on" has one allocation fail
- * from then on, "off" none. The one that fails is the first whose place in the
- * code has not failed before, the first or second time it is come by; places
- * that allocate in a loop are so tried at its start and inside. "all" has every
- * allocation fail until "off". Reading tells how many have failed since "on" or
- * "all".
+ * The parameter faults: "new" and "once" forget what failed, "on" has one
+ * allocation fail from then on, "off" none. The one that fails is the first whose
+ * place in the code has not failed before, the first or (but for "once") second
+ * time it is come by; places that allocate in a loop are so tried at its start and
+ * inside. "all" has every allocation fail until "off". Reading tells how many have
+ * failed since "on" or "all".
  */
 #include <linux/module.h>
 #include <linux/spinlock.h>
@@ -31,6 +31,7 @@ static DEFINE_SPINLOCK(fault_lock);	/* all of this */
 static struct fault_place fault_places[FAULT_PLACES];
 static unsigned int fault_known;
 static unsigned int fault_count;
+static unsigned int fault_times = FAULT_TIMES;
 static bool fault_on;
 static bool fault_all;
 
@@ -62,14 +63,14 @@ bool tally_fault(gfp_t gfp)
 	if (fault_all) {
 		fault_count++;
 		spin_unlock_irqrestore(&fault_lock, flags);
-		pr_info_ratelimited("tally: an allocation fails in %pS\n", addr);
+		pr_info_ratelimited("an allocation fails in %pS\n", addr);
 		return true;
 	}
 	place = fault_find(addr);
 	if (place) {
 		place->seen++;
 		fail = !fault_count && place->seen > place->failed &&
-		       place->failed < FAULT_TIMES;
+		       place->failed < fault_times;
 	}
 	if (fail) {
 		place->failed++;
@@ -77,7 +78,7 @@ bool tally_fault(gfp_t gfp)
 	}
 	spin_unlock_irqrestore(&fault_lock, flags);
 	if (fail)
-		pr_info("tally: an allocation fails in %pS\n", addr);
+		pr_info("an allocation fails in %pS\n", addr);
 	return fail;
 }
 
@@ -87,8 +88,9 @@ static int fault_set(const char *text, const struct kernel_param *param)
 	int err = 0;
 
 	spin_lock_irq(&fault_lock);
-	if (sysfs_streq(text, "new")) {
+	if (sysfs_streq(text, "new") || sysfs_streq(text, "once")) {
 		fault_known = 0;
+		fault_times = sysfs_streq(text, "new") ? FAULT_TIMES : 1;
 	} else if (sysfs_streq(text, "on") || sysfs_streq(text, "all")) {
 		fault_all = sysfs_streq(text, "all");
 		fault_count = 0;
@@ -114,7 +116,7 @@ static const struct kernel_param_ops fault_ops = {
 	.get	= fault_get,
 };
 module_param_cb(faults, &fault_ops, NULL, 0600);
-MODULE_PARM_DESC(faults, "new, on, all, off: see the source");
+MODULE_PARM_DESC(faults, "new, once, on, all, off: see the source");
 
 unsigned int tally_fault_lock_slots = TALLY_LW_BIT_SLOT_MAX;
 

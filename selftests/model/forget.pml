@@ -2,8 +2,8 @@
 /*
  * Freed memory is never aimed at (B32): one word, in which objects live one
  * after another, a home and two clients that post operations on it. A word is
- * given to the next object only when everybody who was told where it is has
- * said FORGOTTEN, or has been fenced, which destroys its QP.
+ * given to the next object only when all that were told where it is have
+ * said FORGOTTEN, or have been fenced, which destroys their QPs.
  *
  * Each operation that executes must meet the object it was meant for, and in
  * the end every deleted object's word is free again.
@@ -81,7 +81,7 @@ inline clear(i)
 	do :: nempty(c2h[i]) -> c2h[i]?t,v :: empty(c2h[i]) -> break od
 }
 
-/* Home: an open is over; the word may be free then. */
+/* Home: an open has ended; the word may be free then. */
 inline untell(i)
 {
 	told[i] = 0; forget[i] = 0;
@@ -206,7 +206,7 @@ end:	do
 	od
 }
 
-/* quiescence: what was deleted is free, and nobody waits */
+/* quiescence: what was deleted is free, and none waits */
 proctype Mon()
 {
 	timeout;

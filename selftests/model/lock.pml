@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One lock, one home, NC client nodes. A word operation is two steps, execution
- * and completion; a message takes one. Every run is finite: that nobody is
+ * and completion; a message takes one. Every run is finite: that none is
  * stuck is asserted where nothing more can happen (process Mon).
  *
  * Switches (-D for spin):
@@ -13,8 +13,8 @@
  *   NOSLOT=m   nodes in this bit mask have no slot: they only ever ENQUEUE
  *   CANCEL TRY UPDOWN   operations of users
  *   ASK        with TRY: holders are asked whether they are idle (not with
- *              ADMIN); without it a try is denied where somebody holds
- *   HOG        users stay until they are called back or nobody waits
+ *              ADMIN); without it a try is denied where a node holds
+ *   HOG        users stay until they are called back or none waits
  *   ADOPT      with CANCEL: a new user takes over a cancelled request
  *   BUDGET=n   after a recall up to n more local users are served (cohort)
  *   ADMIN=n    the administrator breaks the lock n times
@@ -742,7 +742,7 @@ end:	do
 		}
 #endif
 #ifdef RESTART
-	/* its lease is over, or the new home told it: everything of the old one is lost */
+	/* its lease has ended, or the new home told it: everything of the old one is lost */
 	:: d_step { old[i] ->
 		old[i] = 0;
 		if
@@ -802,7 +802,7 @@ inline shift()
 	skip
 }
 
-/* a tenure is over: the first of the chain that lives is granted the lock */
+/* a tenure has ended: the first of the chain that lives is granted the lock */
 inline end_tenure()
 {
 	shift();
@@ -999,7 +999,7 @@ inline pump()
 
 /*
  * Rule G: a message of i that names the generation of a member of the chain proves that all tenures before
- * that one are over.
+ * that one have ended.
  */
 inline imply(i, gen)
 {
@@ -1052,7 +1052,7 @@ inline do_rel(i, gen)
 #define ALSO(k) (suc[k] != NONE)
 #endif
 
-/* the announcements are void: who lives goes back to the head of the queue, in order; who is dead is dropped */
+/* the announcements are void: those that live go back to the head of the queue, in order; dead ones are dropped */
 inline do_down(i, gen)
 {
 #ifndef BUG_DOWNEARLY
@@ -1118,7 +1118,7 @@ inline do_enq(i, mode, try)
 }
 
 #ifdef ASK
-/* the try at the head is over, without the lock */
+/* the try at the head has ended, without the lock */
 inline deny_head()
 {
 	hq?n,m; TOCLI(n, DENY, 0, 0, 0); qt = 0; asked = 0
@@ -1155,7 +1155,7 @@ inline do_upg(i, gen)
 	fi
 }
 
-/* what is on record for i decides what it can hold; without a record, any tenure that was given and is over */
+/* what is on record for i decides what it can hold; without a record, any tenure that was given and has ended */
 #if CHAIN == 1
 #define OFCHAIN(gen) (gen == sgn[0])
 #elif CHAIN == 2
@@ -1437,7 +1437,7 @@ end:	do
 	od
 }
 
-/* quiescence: nobody waits, bookkeeping equals reality */
+/* quiescence: none waits, bookkeeping equals reality */
 #define FX(i) (val[i] && st[i]==CACHED && fast[i] && md[i]==X)
 #define FS(i) (val[i] && st[i]==CACHED && fast[i] && md[i]==S)
 #define MX(i) (val[i] && st[i]==CACHED && !fast[i] && md[i]==X)

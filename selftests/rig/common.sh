@@ -56,7 +56,7 @@ beside() {
 
 # A real file of at least 8 MiB, the smallest there is.
 real_file() {
-	find -L /usr/bin /usr/sbin /boot /usr/lib/x86_64-linux-gnu -maxdepth 1 \
+	find -L /usr/bin /usr/sbin /usr/lib/x86_64-linux-gnu -maxdepth 1 \
 		-type f -size +8191k -size -32768k -printf '%s %p\n' 2> /dev/null |
 		sort -n | awk '$1 >= 8388608 { print $2; exit }'
 }

@@ -11,8 +11,8 @@
  *	ESHUTDOWN	the node was stopped
  *	ESTALE		the home started again; the object is another one now
  *	EREMOTEIO	unknown: it was on the wire when the link broke or the
- *			time was over; it may have happened or may yet
- *	ETIMEDOUT	the time was over and nothing had been sent
+ *			timeout passed; it may have happened or may yet
+ *	ETIMEDOUT	the timeout passed and nothing had been sent
  *	EINTR		a signal came and nothing had been sent
  *	EBADF		the file is not open for that
  *	EINVAL		a reserved field is not zero, or a value is unknown
@@ -91,10 +91,10 @@ struct tally_ioc_counter {
  * @token: out: fencing token of this tenure
  * @reserved: zero
  *
- * The open file holds the lock, whoever has it; closing releases. Needs a file
- * open for writing, or the right to open it so. EALREADY: this file holds the
- * lock, in whatever mode; ESTALE: it lost the lock and has not been told by an
- * unlock yet.
+ * The open file holds the lock, whichever process has that; closing releases
+ * it. Needs a file open for writing, or the right to open it so. EALREADY: this
+ * file holds the lock, in whatever mode; ESTALE: it lost the lock and has not
+ * been told by an unlock yet.
  *
  * TALLY_IOC_DOWNGRADE goes on holding it shared; EINVAL: not held exclusively.
  * TALLY_IOC_UPGRADE goes on holding it exclusively and gives the new token;
