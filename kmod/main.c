@@ -11,7 +11,6 @@
 #include "netlink/family.h"
 #include "region/type.h"
 #include "region/xfer.h"
-#include "session/node.h"
 #include "session/nodes.h"
 #include "session/rpc.h"
 #include "transport/dev.h"
@@ -22,6 +21,9 @@ static const struct tally_type_ops *const main_types[] = {
 	&tally_counter_type,
 	&tally_lock_type,
 	&tally_region_type,
+#ifdef TALLY_TYPE_OF_TESTS
+	&TALLY_TYPE_OF_TESTS,
+#endif
 	NULL
 };
 
@@ -205,17 +207,19 @@ static void main_node_free(struct tally_node *node)
 	tally_arenas_free(node);
 }
 
+static const struct tally_session_ops main_session_ops = {
+	.created = main_created,
+	.live = main_live,
+	.down = main_down,
+	.lost = main_lost,
+	.over = main_over,
+	.leave = main_leave,
+	.request = main_request,
+	.message = main_message,
+};
+
 static const struct tally_node_ops main_node_ops = {
-	.session = {
-		.created = main_created,
-		.live = main_live,
-		.down = main_down,
-		.lost = main_lost,
-		.over = main_over,
-		.leave = main_leave,
-		.request = main_request,
-		.message = main_message,
-	},
+	.session = &main_session_ops,
 	.node_start = main_node_start,
 	.node_stop = main_node_stop,
 	.node_free = main_node_free,
@@ -226,10 +230,12 @@ static int __init tally_init(void)
 {
 	int err;
 
-	tally_types_set(main_types);
-	err = tally_conn_init();
+	err = tally_types_init(main_types);
 	if (err)
 		return err;
+	err = tally_conn_init();
+	if (err)
+		goto err_types;
 	err = tally_dev_init();
 	if (err)
 		goto err_conn;
@@ -267,6 +273,8 @@ err_dev:
 	tally_dev_exit();
 err_conn:
 	tally_conn_exit();
+err_types:
+	tally_types_exit();
 	return err;
 }
 
@@ -280,6 +288,7 @@ static void __exit tally_exit(void)
 	tally_xfer_exit();
 	tally_dev_exit();
 	tally_conn_exit();
+	tally_types_exit();
 }
 
 module_init(tally_init);

@@ -14,7 +14,7 @@ need_tally
 need_rdma
 parameter=/sys/module/tally/parameters/lock_slots
 room=44
-plan $(soak && echo 70 || echo 57)
+plan "$(soak && echo 70 || echo 57)"
 
 # slot NODE: of its own at the home.
 slot() {
@@ -255,9 +255,9 @@ in_line d b
 check "d's node ends" del_node d
 check "its command, too" wait_until 30 ended "$one"
 next "b is next, with a higher token"
-check "and the lock is free" wait_untisoak || exit 0
+check "and the lock is free" wait_until 20 shows t/l state free
 
-l 20 shows t/l state free
+soak || exit 0
 
 # Without the parameter, and a slot that is really beyond the word.
 end_nodes

@@ -48,6 +48,7 @@ turns() {
 	        if mode == "down":
 	            fcntl.flock(fd, fcntl.LOCK_SH)
 	        fcntl.flock(fd, fcntl.LOCK_UN)
+	        time.sleep(0.001)
 	    os._exit(0)
 
 	def counts():

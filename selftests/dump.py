@@ -79,4 +79,5 @@ def main(arena, name, path, pattern):
         print(count(path, pattern) - before, objects)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -49,15 +49,42 @@ static bool arena_gone(const char *node, const char *name)
 	return !req.answers;
 }
 
+/* The network namespace in which a node is looked for, and was it seen there? */
+static uint32_t wanted;
+static bool seen;
+
+static void look(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	(void)hdr;
+	if (tnl_num(a[TALLY_A_NODE_NETNS]) == wanted)
+		seen = true;
+}
+
+static bool node_gone_there(const char *node, const char *name)
+{
+	struct tnl_request req = {};
+
+	(void)name;
+	seen = false;
+	snprintf(req.about, sizeof(req.about), "node del %s", node);
+	if (tnl_begin(&req, TALLY_CMD_NODE_GET, true) ||
+	    tnl_ready(&req, nla_put_flag(req.msg, TALLY_A_NODE_ALL)))
+		return false;
+	tnl_put_node(&req, TALLY_A_NODE_NAME, node);
+	return !tnl_talk(&req, TALLY_A_NODE_MAX, look) && !seen;
+}
+
 /**
  * gone_node - wait until a node is gone
  * @node: its name
+ * @netns: its network namespace, 0 for our own
  *
  * Return: DONE or TIMED_OUT.
  */
-int gone_node(const char *node)
+int gone_node(const char *node, uint32_t netns)
 {
-	return poll_until(node_gone, node, NULL);
+	wanted = netns;
+	return poll_until(netns ? node_gone_there : node_gone, node, NULL);
 }
 
 /**

@@ -3,9 +3,11 @@
 #ifndef TALLY_GONE_H
 #define TALLY_GONE_H
 
+#include <stdint.h>
+
 #define GONE_SECONDS 15
 
-int gone_node(const char *node);
+int gone_node(const char *node, uint32_t netns);
 int gone_arena(const char *node, const char *arena);
 
 #endif

@@ -63,9 +63,9 @@ int mount_find(char where[PATH_MAX])
 		if (find(dir, opt.node, where) ||
 		    (!opt.mount && find(NULL, opt.node, where)))
 			return DONE;
-		say("no tally file system of node %s %s%s: 'mount -t tally -o node=%s none %s' mounts it",
+		say("no tally file system of node %s %s%s: '%s -o node=%s none %s' mounts it",
 		    opt.node, opt.mount ? "at " : "is mounted",
-		    opt.mount ? opt.mount : "", opt.node,
+		    opt.mount ? opt.mount : "", "mount -t tally", opt.node,
 		    opt.mount ? opt.mount : "DIRECTORY");
 		return FAILED;
 	}

@@ -14,6 +14,7 @@
 
 #define ATTRS_MAX	64
 #define DUMP_TRIES	5
+#define MSG_MAX		32768	/* no message of the kernel's is longer */
 
 /* Requests go through @sock, events come through @events. */
 static struct {
@@ -44,7 +45,7 @@ static int tnl_open(void)
 		tnl_close();
 		return FAILED;
 	}
-	nl_socket_enable_msg_peek(nl.sock);
+	nl_socket_set_msg_buf_size(nl.sock, MSG_MAX);
 	/* Older kernels know neither; they only say less when they refuse. */
 	setsockopt(nl_socket_get_fd(nl.sock), SOL_NETLINK, NETLINK_EXT_ACK,
 		   &one, sizeof(one));

@@ -19,6 +19,8 @@ static const struct tnl_word node_words[] = {
 	[TALLY_A_NODE_NO_ATOMICS] = { "atomics", false },
 	[TALLY_A_NODE_MEM_LIMIT] = { "mem", false },
 	[TALLY_A_NODE_CLEAN] = { "clean", false },
+	[TALLY_A_NODE_NETNS] = { "netns", false },
+	[TALLY_A_NODE_ALL] = { "all", false },
 };
 
 static const struct tnl_word user_words[] = {
@@ -56,13 +58,14 @@ static void show_epoch(struct nlattr **a)
 		 "no epoch: tokens hold within this incarnation only");
 }
 
-static void show_node(struct nlattr **a, struct nlmsghdr *hdr)
+static void show_any(struct nlattr **a, bool all)
 {
 	uint64_t limit = tnl_num(a[TALLY_A_NODE_MEM_LIMIT]);
 
-	(void)hdr;
 	out_begin();
 	out_str("name", NULL, tnl_str(a[TALLY_A_NODE_NAME]));
+	if (all || opt.json)
+		out_u64("netns", "netns", tnl_num(a[TALLY_A_NODE_NETNS]), "");
 	out_str("state", NULL, state_word(tnl_num(a[TALLY_A_NODE_STATE])));
 	out_u64("port", "port", tnl_num(a[TALLY_A_NODE_PORT]), "");
 	out_u64("lease_ms", "lease", tnl_num(a[TALLY_A_NODE_LEASE]), "ms");
@@ -84,6 +87,18 @@ static void show_node(struct nlattr **a, struct nlmsghdr *hdr)
 	if (limit)
 		out_size("mem_limit", "of", limit);
 	out_end();
+}
+
+static void show_node(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	(void)hdr;
+	show_any(a, false);
+}
+
+static void show_with_netns(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	(void)hdr;
+	show_any(a, true);
 }
 
 static int node_put(struct tnl_request *req, const char *name,
@@ -146,23 +161,35 @@ static int node_del(int argc, char **argv)
 	struct tnl_request req = { .words = node_words,
 				  .count = TALLY_A_NODE_MAX + 1,
 				  .quiet = EALREADY };
+	uint32_t netns = 0;
+	struct arg args[] = {
+		{ .key = "netns", .parse = arg_u32, .to = &netns },
+		{ .key = NULL },
+	};
 	const char *name;
+	int err;
 
-	if (args_name(&argc, &argv, "node", &name) || args_none(argc, argv))
+	if (args_name(&argc, &argv, "node", &name) ||
+	    args_parse(argc, argv, args))
 		return USAGE;
 	snprintf(req.about, sizeof(req.about), "node del %s", name);
-	if (tnl_begin(&req, TALLY_CMD_NODE_DEL, false) ||
-	    tnl_ready(&req, nla_put_string(req.msg, TALLY_A_NODE_NAME, name)))
+	if (tnl_begin(&req, TALLY_CMD_NODE_DEL, false))
+		return FAILED;
+	err = nla_put_string(req.msg, TALLY_A_NODE_NAME, name);
+	if (args[0].seen)
+		err |= nla_put_u32(req.msg, TALLY_A_NODE_NETNS, netns);
+	if (tnl_ready(&req, err))
 		return FAILED;
 	if (tnl_talk(&req, TALLY_A_NODE_MAX, NULL) &&
 	    req.error != EALREADY)
 		return FAILED;
-	if (gone_node(name)) {
+	if (gone_node(name, netns)) {
 		say("node %s: still stopping after %d s; see 'tally node show users %s'",
 		    name, GONE_SECONDS, name);
 		return TIMED_OUT;
 	}
-	unmount_node(name);
+	if (!netns)
+		unmount_node(name);
 	return DONE;
 }
 
@@ -202,27 +229,36 @@ static int node_show(int argc, char **argv)
 	struct tnl_request req = { .words = node_words,
 				  .count = TALLY_A_NODE_MAX + 1,
 				  .list = true };
+	bool all = argc && !strcmp(argv[0], "all");
 	const char *name = NULL;
 
 	if (argc && !strcmp(argv[0], "users"))
 		return node_show_users(argc - 1, argv + 1);
-	if (argc && args_name(&argc, &argv, "node", &name))
+	if (all) {
+		argc--;
+		argv++;
+	} else if (argc && args_name(&argc, &argv, "node", &name)) {
 		return USAGE;
+	}
 	if (args_none(argc, argv))
 		return USAGE;
 	snprintf(req.about, sizeof(req.about), "node show%s%s",
-		 name ? " " : "", name ? name : "");
+		 name || all ? " " : "", all ? "all" : name ? name : "");
 	if (tnl_begin(&req, TALLY_CMD_NODE_GET, true))
 		return FAILED;
-	tnl_put_node(&req, TALLY_A_NODE_NAME, name);
-	return tnl_talk(&req, TALLY_A_NODE_MAX, show_node);
+	if (all && tnl_ready(&req, nla_put_flag(req.msg, TALLY_A_NODE_ALL)))
+		return FAILED;
+	if (!all)
+		tnl_put_node(&req, TALLY_A_NODE_NAME, name);
+	return tnl_talk(&req, TALLY_A_NODE_MAX,
+			all ? show_with_netns : show_node);
 }
 
 const struct command node_commands[] = {
 	{ "add", node_add,
 	  "NAME [ port PORT ] [ lease MS ] [ epoch N ] [ key DESCRIPTION ]\n"
 	  "                       [ atomics { on | off } ] [ mem SIZE ] [ clean ] [ nomount ]" },
-	{ "del", node_del, "NAME" },
-	{ "show", node_show, "[ NAME | users [ NAME ] ]" },
+	{ "del", node_del, "NAME [ netns ID ]" },
+	{ "show", node_show, "[ NAME | all | users [ NAME ] ]" },
 	{ NULL, NULL, NULL },
 };

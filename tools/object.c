@@ -402,6 +402,9 @@ static long break_limit(const char *node)
 	return broken.lease_ms / 4 + BREAK_MORE_MS;
 }
 
+static const char still_breaking[] =
+	"its home cannot use its own word now; it is taken away when it can";
+
 /* The event only says when to look: it may be lost, or of another node. */
 static int await_broken(const struct object_type *type, const char *node,
 			const struct path *path)
@@ -424,8 +427,7 @@ static int await_broken(const struct object_type *type, const char *node,
 			return FAILED;
 		}
 		if (now_ms() >= until) {
-			say("%s: its home cannot use its own word now; it is taken away when it can",
-			    req.about);
+			say("%s: %s", req.about, still_breaking);
 			return FAILED;
 		}
 		await_event(now_ms() + LOOK_MS < until ? now_ms() + LOOK_MS :
@@ -472,7 +474,7 @@ int object_break(const struct object_type *type, int argc, char **argv)
 
 /*
  * Holders elsewhere are asked before the list is read, which tells what they said;
- * those that are silent are waited for for a while.
+ * those that are silent are waited for a while.
  */
 static void ask_holders(const struct object_type *type, const char *node,
 			const struct path *path)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: every post with its completion (they pair up by conn and op),
- * every control message, every change of state. Only ids and plain values.
+ * Tracepoints, of ids and plain values. An operation's post and completion pair
+ * up by conn and op, a registration and its end by key and addr, the sending and
+ * the receipt of a message by type, session, req and seq.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM tally
@@ -13,52 +14,92 @@
 #include <uapi/linux/tally.h>
 #include "base/wire.h"
 
+#define tally_trace_op(type) \
+	__print_symbolic(type, { 0, "FAA" }, { 1, "CAS" }, \
+			 { 2, "CAS+FAA" }, { 3, "FAA+FAA" }, { 4, "READ" }, \
+			 { 5, "WRITE" }, { 6, "REG" })
+
 TRACE_EVENT(tally_op_post,
-	TP_PROTO(u32 qpn, const void *op, u32 type, u64 addr, u32 rkey),
-	TP_ARGS(qpn, op, type, addr, rkey),
+	TP_PROTO(u32 conn, u32 op, u32 type, u64 addr, u32 rkey),
+	TP_ARGS(conn, op, type, addr, rkey),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
-		__field(const void *, op)
+		__field(u32, conn)
+		__field(u32, op)
 		__field(u32, type)
 		__field(u64, addr)
 		__field(u32, rkey)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		__entry->conn = conn;
 		__entry->op = op;
 		__entry->type = type;
 		__entry->addr = addr;
 		__entry->rkey = rkey;
 	),
-	TP_printk("qpn=%u op=%p type=%u addr=%#llx rkey=%#x",
-		  __entry->qpn, __entry->op, __entry->type, __entry->addr,
-		  __entry->rkey)
+	TP_printk("conn=%u op=%u %s addr=%#llx rkey=%#x",
+		  __entry->conn, __entry->op, tally_trace_op(__entry->type),
+		  __entry->addr, __entry->rkey)
 );
 
+/* An op of 0 was never posted. */
 TRACE_EVENT(tally_op_done,
-	TP_PROTO(const void *op, u32 type, int status),
-	TP_ARGS(op, type, status),
+	TP_PROTO(u32 conn, u32 op, u32 type, int status),
+	TP_ARGS(conn, op, type, status),
 	TP_STRUCT__entry(
-		__field(const void *, op)
+		__field(u32, conn)
+		__field(u32, op)
 		__field(u32, type)
 		__field(int, status)
 	),
 	TP_fast_assign(
+		__entry->conn = conn;
 		__entry->op = op;
 		__entry->type = type;
 		__entry->status = status;
 	),
-	TP_printk("op=%p type=%u status=%d", __entry->op, __entry->type,
-		  __entry->status)
+	TP_printk("conn=%u op=%u %s status=%d", __entry->conn, __entry->op,
+		  tally_trace_op(__entry->type), __entry->status)
+);
+
+DECLARE_EVENT_CLASS(tally_mr_class,
+	TP_PROTO(u32 conn, u32 key, u64 addr, u32 len, int err),
+	TP_ARGS(conn, key, addr, len, err),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, key)
+		__field(u64, addr)
+		__field(u32, len)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->key = key;
+		__entry->addr = addr;
+		__entry->len = len;
+		__entry->err = err;
+	),
+	TP_printk("conn=%u key=%#x addr=%#llx len=%u err=%d", __entry->conn,
+		  __entry->key, __entry->addr, __entry->len, __entry->err)
+);
+
+DEFINE_EVENT(tally_mr_class, tally_mr_register,
+	TP_PROTO(u32 conn, u32 key, u64 addr, u32 len, int err),
+	TP_ARGS(conn, key, addr, len, err)
+);
+
+DEFINE_EVENT(tally_mr_class, tally_mr_destroy,
+	TP_PROTO(u32 conn, u32 key, u64 addr, u32 len, int err),
+	TP_ARGS(conn, key, addr, len, err)
 );
 
 DECLARE_EVENT_CLASS(tally_msg_class,
-	TP_PROTO(const void *conn, const struct tally_hdr *hdr),
+	TP_PROTO(u32 conn, const struct tally_hdr *hdr),
 	TP_ARGS(conn, hdr),
 	TP_STRUCT__entry(
-		__field(const void *, conn)
+		__field(u32, conn)
 		__field(u16, type)
 		__field(u32, len)
+		__field(u64, session)
 		__field(u16, req)
 		__field(u32, seq)
 	),
@@ -66,60 +107,66 @@ DECLARE_EVENT_CLASS(tally_msg_class,
 		__entry->conn = conn;
 		__entry->type = be16_to_cpu(hdr->type);
 		__entry->len = be32_to_cpu(hdr->len);
+		__entry->session = be64_to_cpu(hdr->session);
 		__entry->req = be16_to_cpu(hdr->req);
 		__entry->seq = be32_to_cpu(hdr->seq);
 	),
-	TP_printk("conn=%p type=%u len=%u req=%u seq=%u",
-		  __entry->conn, __entry->type, __entry->len, __entry->req,
-		  __entry->seq)
+	TP_printk("conn=%u %s len=%u session=%#llx req=%u seq=%u",
+		  __entry->conn,
+		  __print_symbolic(__entry->type,
+				   { TALLY_MSG_HELLO, "HELLO" },
+				   { TALLY_MSG_CHALLENGE, "CHALLENGE" },
+				   { TALLY_MSG_PROVE, "PROVE" },
+				   { TALLY_MSG_READY, "READY" },
+				   { TALLY_MSG_ACTIVE, "ACTIVE" },
+				   { TALLY_MSG_ACTIVE_ACK, "ACTIVE_ACK" },
+				   { TALLY_MSG_REFUSE, "REFUSE" },
+				   { TALLY_MSG_GOODBYE, "GOODBYE" },
+				   { TALLY_MSG_CREDIT, "CREDIT" },
+				   { TALLY_MSG_RENEW, "RENEW" },
+				   { TALLY_MSG_RENEW_ACK, "RENEW_ACK" },
+				   { TALLY_MSG_REPLY, "REPLY" },
+				   { TALLY_MSG_ATTACH, "ATTACH" },
+				   { TALLY_MSG_OPEN, "OPEN" },
+				   { TALLY_MSG_CLOSE, "CLOSE" },
+				   { TALLY_MSG_LIST, "LIST" }),
+		  __entry->len, __entry->session, __entry->req, __entry->seq)
 );
 
 DEFINE_EVENT(tally_msg_class, tally_msg_send,
-	TP_PROTO(const void *conn, const struct tally_hdr *hdr),
+	TP_PROTO(u32 conn, const struct tally_hdr *hdr),
 	TP_ARGS(conn, hdr)
 );
 
 DEFINE_EVENT(tally_msg_class, tally_msg_recv,
-	TP_PROTO(const void *conn, const struct tally_hdr *hdr),
+	TP_PROTO(u32 conn, const struct tally_hdr *hdr),
 	TP_ARGS(conn, hdr)
 );
 
+#define tally_trace_conn(state) \
+	__print_symbolic(state, { 0, "NEW" }, { 1, "CONNECTING" }, \
+			 { 2, "UP" }, { 3, "CLOSING" }, { 4, "DEAD" })
+
 TRACE_EVENT(tally_conn_state,
-	TP_PROTO(const void *conn, u32 from, u32 to, int err),
-	TP_ARGS(conn, from, to, err),
+	TP_PROTO(u32 conn, u32 qpn, u32 from, u32 to, int err),
+	TP_ARGS(conn, qpn, from, to, err),
 	TP_STRUCT__entry(
-		__field(const void *, conn)
+		__field(u32, conn)
+		__field(u32, qpn)
 		__field(u32, from)
 		__field(u32, to)
 		__field(int, err)
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
+		__entry->qpn = qpn;
 		__entry->from = from;
 		__entry->to = to;
 		__entry->err = err;
 	),
-	TP_printk("conn=%p from=%u to=%u err=%d", __entry->conn,
-		  __entry->from, __entry->to, __entry->err)
-);
-
-TRACE_EVENT(tally_session_state,
-	TP_PROTO(u64 session, u32 from, u32 to, int err),
-	TP_ARGS(session, from, to, err),
-	TP_STRUCT__entry(
-		__field(u64, session)
-		__field(u32, from)
-		__field(u32, to)
-		__field(int, err)
-	),
-	TP_fast_assign(
-		__entry->session = session;
-		__entry->from = from;
-		__entry->to = to;
-		__entry->err = err;
-	),
-	TP_printk("session=%#llx from=%u to=%u err=%d", __entry->session,
-		  __entry->from, __entry->to, __entry->err)
+	TP_printk("conn=%u qpn=%u %s -> %s err=%d", __entry->conn,
+		  __entry->qpn, tally_trace_conn(__entry->from),
+		  tally_trace_conn(__entry->to), __entry->err)
 );
 
 #define show_lock_message(type)						\
@@ -430,6 +477,199 @@ TRACE_EVENT(tally_xfer_end,
 	),
 	TP_printk("id=%u done=%llu err=%d", __entry->id, __entry->done,
 		  __entry->err)
+);
+
+/* Sessions: paired by id; requests by session, slot and seq as well. */
+#define show_session_state(state) __print_symbolic(state, \
+	{ 0, "opening" }, { 1, "live" }, { 2, "broken" }, { 3, "over" })
+
+#define show_msg_type(type) __print_symbolic(type, \
+	{ TALLY_MSG_HELLO, "hello" }, \
+	{ TALLY_MSG_CHALLENGE, "challenge" }, \
+	{ TALLY_MSG_PROVE, "prove" }, \
+	{ TALLY_MSG_READY, "ready" }, \
+	{ TALLY_MSG_ACTIVE, "active" }, \
+	{ TALLY_MSG_ACTIVE_ACK, "active_ack" }, \
+	{ TALLY_MSG_REFUSE, "refuse" }, \
+	{ TALLY_MSG_GOODBYE, "goodbye" }, \
+	{ TALLY_MSG_CREDIT, "credit" }, \
+	{ TALLY_MSG_RENEW, "renew" }, \
+	{ TALLY_MSG_RENEW_ACK, "renew_ack" }, \
+	{ TALLY_MSG_REPLY, "reply" }, \
+	{ TALLY_MSG_ATTACH, "attach" }, \
+	{ TALLY_MSG_OPEN, "open" }, \
+	{ TALLY_MSG_CLOSE, "close" }, \
+	{ TALLY_MSG_LIST, "list" }, \
+	{ TALLY_MSG_COUNTER, "counter" }, \
+	{ TALLY_MSG_REGION_MAP, "region_map" }, \
+	{ TALLY_MSG_WHO, "who" })
+
+TRACE_EVENT(tally_handshake_step,
+	TP_PROTO(const void *conn, bool incoming, u32 type),
+	TP_ARGS(conn, incoming, type),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(bool, incoming)
+		__field(u32, type)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->incoming = incoming;
+		__entry->type = type;
+	),
+	TP_printk("conn=%p %s got %s", __entry->conn,
+		  __entry->incoming ? "responder" : "initiator",
+		  show_msg_type(__entry->type))
+);
+
+TRACE_EVENT(tally_handshake_refuse,
+	TP_PROTO(const void *conn, bool incoming, u32 reason),
+	TP_ARGS(conn, incoming, reason),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(bool, incoming)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->incoming = incoming;
+		__entry->reason = reason;
+	),
+	TP_printk("conn=%p %s reason=%s", __entry->conn,
+		  __entry->incoming ? "responder" : "initiator",
+		  __print_symbolic(__entry->reason,
+			{ TALLY_REFUSE_VERSION, "version" },
+			{ TALLY_REFUSE_UNKNOWN_PEER, "unknown_peer" },
+			{ TALLY_REFUSE_WRONG_NAME, "wrong_name" },
+			{ TALLY_REFUSE_AUTH, "auth" },
+			{ TALLY_REFUSE_AUTH_MISMATCH, "auth_mismatch" },
+			{ TALLY_REFUSE_NAME_IN_USE, "name_in_use" },
+			{ TALLY_REFUSE_COLLISION, "collision" },
+			{ TALLY_REFUSE_BUSY, "busy" },
+			{ TALLY_REFUSE_MALFORMED, "malformed" },
+			{ TALLY_REFUSE_STALE, "stale" },
+			{ TALLY_REFUSE_ABI, "abi" },
+			{ TALLY_REFUSE_SHUTDOWN, "shutdown" },
+			{ TALLY_REFUSE_EPOCH, "epoch" }))
+);
+
+TRACE_EVENT(tally_session_state,
+	TP_PROTO(u64 session, u32 from, u32 to, int err),
+	TP_ARGS(session, from, to, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, from)
+		__field(u32, to)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx %s -> %s err=%d", __entry->session,
+		  show_session_state(__entry->from),
+		  show_session_state(__entry->to), __entry->err)
+);
+
+/* lost: every user is told; fenced: every QP and every key is gone. */
+DECLARE_EVENT_CLASS(tally_session_class,
+	TP_PROTO(u64 session, int err),
+	TP_ARGS(session, err),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->err = err;
+	),
+	TP_printk("session=%#llx err=%d", __entry->session, __entry->err)
+);
+
+DEFINE_EVENT(tally_session_class, tally_session_lost,
+	TP_PROTO(u64 session, int err),
+	TP_ARGS(session, err)
+);
+
+DEFINE_EVENT(tally_session_class, tally_session_fenced,
+	TP_PROTO(u64 session, int err),
+	TP_ARGS(session, err)
+);
+
+/* client: we may act until; home: we reclaim after; expired: it passed. */
+DECLARE_EVENT_CLASS(tally_lease_class,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u64, deadline)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->deadline = deadline;
+	),
+	TP_printk("session=%#llx deadline=%llu", __entry->session,
+		  __entry->deadline)
+);
+
+DEFINE_EVENT(tally_lease_class, tally_lease_client,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline)
+);
+
+DEFINE_EVENT(tally_lease_class, tally_lease_home,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline)
+);
+
+DEFINE_EVENT(tally_lease_class, tally_lease_expired,
+	TP_PROTO(u64 session, u64 deadline),
+	TP_ARGS(session, deadline)
+);
+
+/* call and done at the client, request and reply at the home. */
+DECLARE_EVENT_CLASS(tally_rpc_class,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status),
+	TP_STRUCT__entry(
+		__field(u64, session)
+		__field(u32, slot)
+		__field(u32, seq)
+		__field(u32, type)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->slot = slot;
+		__entry->seq = seq;
+		__entry->type = type;
+		__entry->status = status;
+	),
+	TP_printk("session=%#llx slot=%u seq=%u %s status=%d",
+		  __entry->session, __entry->slot, __entry->seq,
+		  show_msg_type(__entry->type), __entry->status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_call,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_done,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_request,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
+);
+
+DEFINE_EVENT(tally_rpc_class, tally_rpc_reply,
+	TP_PROTO(u64 session, u32 slot, u32 seq, u32 type, int status),
+	TP_ARGS(session, slot, seq, type, status)
 );
 
 #endif

@@ -114,6 +114,7 @@ enum tally_msg_type {
 	TALLY_MSG_COUNTER	= 36,
 	TALLY_MSG_REGION_MAP	= 37,
 	TALLY_MSG_WHO		= 38,
+	TALLY_MSG_TESTS		= 48,	/* to 63: for kmod/tests/ */
 	/* one-way */
 	TALLY_MSG_FORGET	= 64,
 	TALLY_MSG_FORGOTTEN	= 65,

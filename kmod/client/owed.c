@@ -42,7 +42,7 @@ void tally_owed_flush(struct tally_session *s)
 		    owed->doubt == READ_ONCE(s->link_nr))
 			continue;
 		if (tally_session_send(s, TALLY_MSG_FORGOTTEN, &owed->body,
-				       sizeof(owed->body), NULL, 0))
+				       sizeof(owed->body)))
 			break;
 		list_del(&owed->list);
 		kfree(owed);

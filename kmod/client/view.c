@@ -375,7 +375,7 @@ void tally_handle_del(struct tally_handle *handle)
 	lockdep_assert_held(&view->lock);
 	list_del(&handle->list);
 	rhltable_remove(&view->names, &handle->by_name, handle_names);
-	if (handle->known.key.arena)
+	if (!view->arena && handle->known.key.arena)
 		rhltable_remove(&view->node->views->by_id, &handle->known.node,
 				known_ids);
 }

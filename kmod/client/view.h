@@ -128,6 +128,7 @@ struct tally_view {
  * @list: in view->handles
  * @by_name: in view->names
  * @known: in tally_views.by_id once it is made, unless it is ours
+ * @watch: on @object, if it is ours
  * @rcu: frees it
  * @ref: open files, dentries, kernel users, operations
  * @view: its view, referenced
@@ -138,7 +139,6 @@ struct tally_view {
  * @generation: of that id
  * @word: offset of its entry in the word table
  * @object: the object if it is ours, referenced, else NULL
- * @watch: on @object
  * @size: bytes of its file
  * @uid: owner
  * @gid: group
@@ -158,7 +158,10 @@ struct tally_view {
 struct tally_handle {
 	struct list_head list;
 	struct rhlist_head by_name;
-	struct tally_known known;
+	union {
+		struct tally_known known;
+		struct tally_watch watch;
+	};
 	struct rcu_head rcu;
 	struct kref ref;
 	struct tally_view *view;
@@ -169,7 +172,6 @@ struct tally_handle {
 	u32 generation;
 	u32 word;
 	struct tally_object *object;
-	struct tally_watch watch;
 	u64 size;
 	kuid_t uid;
 	kgid_t gid;

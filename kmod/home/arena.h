@@ -56,7 +56,7 @@
 #include <linux/xarray.h>
 #include <uapi/linux/tally.h>
 #include "base/names.h"
-#include "session/node.h"
+#include "session/rpc.h"
 #include "transport/dev.h"
 #include "transport/mr.h"
 

@@ -23,8 +23,7 @@ static void export_say_forget(struct tally_attach *attach, u32 object,
 
 	trace_tally_forget(s->id, attach->arena->id, object, generation);
 	/* What cannot be sent now is sent when the link is back. */
-	if (!tally_session_send(s, TALLY_MSG_FORGET, &body, sizeof(body),
-				NULL, 0))
+	if (!tally_session_send(s, TALLY_MSG_FORGET, &body, sizeof(body)))
 		tally_stat_inc(&s->node->stats, TALLY_STAT_FORGET);
 }
 
@@ -171,16 +170,22 @@ struct tally_open *tally_open_get(struct tally_open *open)
 	return open;
 }
 
+static void open_free_memory(struct rcu_head *rcu)
+{
+	struct tally_open *open = container_of(rcu, struct tally_open, rcu);
+
+	tally_type_free(open->type, true, open);
+}
+
 static void open_release(struct kref *ref)
 {
 	struct tally_open *open = container_of(ref, struct tally_open, ref);
-	const struct tally_type_ops *type = open->object->config.type;
 
-	if (type->forget)
-		type->forget(open);
+	if (open->type->forget)
+		open->type->forget(open);
 	tally_object_put(open->object);
 	tally_attach_put(open->attach);
-	kfree_rcu(open, rcu);
+	call_rcu(&open->rcu, open_free_memory);
 }
 
 /**
@@ -294,8 +299,8 @@ static void open_end(struct tally_export *export, struct tally_open *open)
 	struct tally_object *object = open->object;
 	struct tally_arena *arena = object->arena;
 
-	if (object->config.type->close)
-		object->config.type->close(open);
+	if (open->type->close)
+		open->type->close(open);
 	trace_tally_close(export->session->id, arena->id, object->id,
 			  object->generation);
 	mutex_lock(&arena->lock);
@@ -304,7 +309,7 @@ static void open_end(struct tally_export *export, struct tally_open *open)
 	xa_erase(&open->attach->opens, object->id);
 	mutex_unlock(&arena->lock);
 	tally_quota_uncharge(&export->quota.bytes,
-			     object->config.type->open_size + OPEN_OVERHEAD);
+			     open->type->open_size + OPEN_OVERHEAD);
 	tally_open_put(open);
 }
 
@@ -742,12 +747,13 @@ static struct tally_open *open_new(struct tally_attach *attach,
 	if (err)
 		return ERR_PTR(err);
 	err = -ENOMEM;
-	open = kzalloc(type->open_size, GFP_KERNEL_ACCOUNT);
+	open = tally_type_alloc(type, true);
 	if (!open)
 		goto err_uncharge;
 	kref_init(&open->ref);
 	open->attach = attach;
 	open->object = object;
+	open->type = type;
 	err = type->open ? type->open(open) : 0;
 	if (err)
 		goto err_free;
@@ -764,7 +770,7 @@ err_close:
 	if (type->forget)
 		type->forget(open);
 err_free:
-	kfree(open);
+	tally_type_free(type, true, open);
 err_uncharge:
 	tally_quota_uncharge(&export->quota.bytes, bytes);
 	return ERR_PTR(err);

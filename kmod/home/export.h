@@ -50,6 +50,7 @@ struct tally_attach {
  * @rcu: frees it
  * @attach: the arena's attachment, referenced
  * @object: referenced: its entry is not used again while this exists
+ * @type: its type
  * @flags: TALLY_EXPORT_*
  * @reap: in export->gone
  */
@@ -59,6 +60,7 @@ struct tally_open {
 	struct rcu_head rcu;
 	struct tally_attach *attach;
 	struct tally_object *object;
+	const struct tally_type_ops *type;
 	unsigned long flags;
 	struct llist_node reap;
 };

@@ -2,10 +2,17 @@
 #include "home/object.h"
 
 #include <linux/err.h>
-#include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include "base/name.h"
 #include "base/wire.h"
+
+static void object_free_memory(struct rcu_head *rcu)
+{
+	struct tally_object *object = container_of(rcu, struct tally_object,
+						   rcu);
+
+	tally_type_free(object->config.type, false, object);
+}
 
 static void object_free(struct work_struct *work)
 {
@@ -22,7 +29,7 @@ static void object_free(struct work_struct *work)
 	if (object->word != TALLY_NO_WORD)
 		tally_arena_word_give(arena, object->word);
 	mutex_unlock(&arena->lock);
-	kfree_rcu(object, rcu);
+	call_rcu(&object->rcu, object_free_memory);
 	tally_arena_put(arena);
 }
 
@@ -87,7 +94,7 @@ struct tally_object *tally_object_new(struct tally_arena *arena,
 		*reason = "only permission bits are allowed";
 	if (*reason)
 		return ERR_PTR(-EINVAL);
-	object = kzalloc(config->type->object_size, GFP_KERNEL);
+	object = tally_type_alloc(config->type, false);
 	if (!object) {
 		*reason = "no memory for the object";
 		return ERR_PTR(-ENOMEM);

@@ -27,7 +27,6 @@ struct tally_object_config {
  *	with this one
  * @by_name: in arena->names while it is live
  * @ref: its name, opens, local handles, requests
- * @rcu: frees it
  * @arena: referenced
  * @config: as given; @uid, @gid, @perm change under arena->lock
  * @id: id in the arena
@@ -41,11 +40,11 @@ struct tally_object_config {
  * @users: their number
  * @watches: struct tally_watch, under arena->watch_lock
  * @free: the last reference is gone
+ * @rcu: and then it is freed
  */
 struct tally_object {
 	struct tally_name by_name;
 	struct kref ref;
-	struct rcu_head rcu;
 	struct tally_arena *arena;
 	struct tally_object_config config;
 	u32 id;
@@ -57,7 +56,10 @@ struct tally_object {
 	struct list_head opens;
 	u32 users;
 	struct list_head watches;
-	struct work_struct free;
+	union {
+		struct work_struct free;
+		struct rcu_head rcu;
+	};
 };
 
 struct tally_object *tally_object_new(struct tally_arena *arena,

@@ -231,7 +231,7 @@ void tally_serve_object(const struct tally_type_ops *type,
 		tally_sreq_reply(req, PTR_ERR(open), NULL, 0);
 		return;
 	}
-	if (open->object->config.type == type && type->request)
+	if (open->type == type && type->request)
 		type->request(open, req);
 	else
 		tally_sreq_reply(req, -EPROTOTYPE, NULL, 0);
@@ -259,7 +259,7 @@ int tally_serve_message(const struct tally_type_ops *type,
 	/* What was deleted meanwhile is nobody's fault. */
 	if (IS_ERR(open))
 		return PTR_ERR(open) == -EIDRM ? 0 : -EPROTO;
-	if (open->object->config.type == type && type->message)
+	if (open->type == type && type->message)
 		err = type->message(open, number, body, len);
 	tally_open_put(open);
 	return err;

@@ -16,9 +16,11 @@
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/wire.h"
+#include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
 #include "transport/msg.h"
+#include "session/lease.h"
 
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)
@@ -29,6 +31,11 @@ static struct kmem_cache *lock_clients;
 bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now)
 {
 	return !c->session || tally_session_lease_valid(c->session, now);
+}
+
+static u32 lock_now_ms(void)
+{
+	return div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC);
 }
 
 static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
@@ -215,7 +222,7 @@ static void lock_answer(struct tally_lock_client *c,
 		lock_upgrade_answered(c, a->err, 0);
 		break;
 	case TALLY_LCA_RECALL:
-		c->recalled_at = ktime_get_boottime_ns();
+		c->recalled_at = lock_now_ms();
 		list_for_each_entry(req, &c->holders, list)
 			lock_tell_recall(req);
 		break;
@@ -240,6 +247,38 @@ static void lock_accuse(struct tally_lock_client *c)
 	lock_queue(c);
 }
 
+static struct tally_lock_out out_pack(const struct tally_lmsg *msg)
+{
+	return (struct tally_lock_out){
+		.head = (msg->gen ?: msg->next_gen) << 8 | msg->type << 2 |
+			msg->mode,
+		.tail = msg->type == TALLY_LM_HANDOVER ? msg->next_session :
+			msg->last << 8 | msg->flags,
+	};
+}
+
+static u8 out_type(const struct tally_lock_out *out)
+{
+	return out->head >> 2 & 0x3f;
+}
+
+static void out_unpack(const struct tally_lock_out *out, struct tally_lmsg *msg)
+{
+	memset(msg, 0, sizeof(*msg));
+	msg->type = out_type(out);
+	msg->mode = out->head & 3;
+	if (msg->type == TALLY_LM_HANDOVER || msg->type == TALLY_LM_LOST)
+		msg->next_gen = out->head >> 8;
+	else
+		msg->gen = out->head >> 8;
+	if (msg->type == TALLY_LM_HANDOVER) {
+		msg->next_session = out->tail;
+	} else {
+		msg->flags = out->tail;
+		msg->last = out->tail >> 8;
+	}
+}
+
 /*
  * With c->lock. A home asks only one question after the other that BUSY answers,
  * and any message has it look at the word, which is all that LOOK says.
@@ -256,33 +295,11 @@ static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 		lock_accuse(c);
 		return;
 	}
-	c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = (struct tally_lock_out){
-		.type = msg->type,
-		.mode = msg->mode,
-		.flags = msg->flags,
-		.gen = msg->gen ?: msg->next_gen,
-		.other = msg->last ?: msg->next_session,
-	};
+	c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = out_pack(msg);
 	if (!c->sending) {
 		c->sending = true;
 		c->send_due = true;
 	}
-}
-
-static void lock_out_get(struct tally_lock_client *c, struct tally_lmsg *msg)
-{
-	const struct tally_lock_out *out =
-		&c->outbox[c->out_head % TALLY_LOCK_OUTBOX];
-	bool handover = out->type == TALLY_LM_HANDOVER;
-
-	*msg = (struct tally_lmsg){
-		.type = out->type,
-		.mode = out->mode,
-		.flags = out->flags,
-	};
-	*(handover || out->type == TALLY_LM_LOST ? &msg->next_gen : &msg->gen) =
-		out->gen;
-	*(handover ? &msg->next_session : &msg->last) = out->other;
 }
 
 /*
@@ -297,7 +314,8 @@ static void lock_out_drop(struct tally_lock_client *c)
 		return;
 	c->out_tail = c->out_head + 1;
 	for (i = c->out_tail; i != tail; i++)
-		if (c->outbox[i % TALLY_LOCK_OUTBOX].type == TALLY_LM_HANDOVER)
+		if (out_type(&c->outbox[i % TALLY_LOCK_OUTBOX]) ==
+		    TALLY_LM_HANDOVER)
 			c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] =
 				c->outbox[i % TALLY_LOCK_OUTBOX];
 }
@@ -390,15 +408,6 @@ static void lock_event_pending(struct tally_lock_client *c,
 	}
 }
 
-/* Has the time after the recall passed that local users may use up? */
-static bool lock_late(struct tally_lock_client *c)
-{
-	u64 ms = div_u64(ktime_get_boottime_ns() - c->recalled_at,
-			 NSEC_PER_MSEC);
-
-	return ms >= c->set.ms;
-}
-
 static void lock_event_unlock(struct tally_lock_client *c,
 			      struct tally_lc_event *ev)
 {
@@ -406,9 +415,10 @@ static void lock_event_unlock(struct tally_lock_client *c,
 
 	c->unlocks--;
 	ev->kind = TALLY_LCE_UNLOCK;
-	ev->late = recalled && lock_late(c);
+	/* The time that local users may use up has passed. */
+	ev->late = recalled && lock_now_ms() - c->recalled_at >= c->set.ms;
 	if (recalled && !c->lc.fast)
-		c->managed_until = jiffies + LOCK_MANAGED;
+		c->managed_until = (u32)jiffies + LOCK_MANAGED;
 }
 
 static void lock_event_want(struct tally_lock_client *c,
@@ -422,7 +432,7 @@ static void lock_event_want(struct tally_lock_client *c,
 	ev->kind = TALLY_LCE_WANT;
 	ev->mode = req->mode;
 	ev->try = req->try;
-	ev->direct = time_before(jiffies, c->managed_until);
+	ev->direct = (s32)((u32)jiffies - c->managed_until) < 0;
 }
 
 /* A downgrade that is under way comes before an upgrade. */
@@ -548,7 +558,7 @@ static bool lock_out_next(struct tally_lock_client *c, bool sent,
 	c->out_head += sent;
 	any = c->out_head != c->out_tail;
 	if (any) {
-		lock_out_get(c, msg);
+		out_unpack(&c->outbox[c->out_head % TALLY_LOCK_OUTBOX], msg);
 		*conn = lock_find_way(c, msg, head);
 	} else {
 		c->sending = false;
@@ -577,10 +587,6 @@ static int lock_send_msg(struct tally_handle *handle,
 					 msg->gen ?: msg->next_gen);
 		tally_stat_inc(&handle->view->node->stats,
 			       TALLY_STAT_LOCK_MSG);
-	} else if (err == -ENOMEM && gfpflags_allow_blocking(gfp)) {
-		/* A message may be lost only together with its link. */
-		tally_conn_fail(conn, err);
-		err = -ENOTCONN;
 	}
 	tally_conn_put(conn);
 	return err;
@@ -600,7 +606,7 @@ static void lock_handed(struct tally_lock_client *c, int err)
 	tally_lock_run_unlock(c, flags);
 }
 
-/* Return: false when memory is to be waited for, and was not. */
+/* Return: false when a buffer is to be waited for. */
 static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 {
 	struct tally_msg_head head;
@@ -644,8 +650,9 @@ static void lock_work(struct work_struct *work)
 		tally_session_violation(s, "lock protocol");
 		tally_session_put(s);
 	}
-	if (send)
-		lock_send_all(c, GFP_NOIO);
+	/* A message may be lost only together with its link: buffers become free. */
+	while (send && !lock_send_all(c, GFP_NOIO))
+		schedule_timeout_uninterruptible(1);
 	tally_handle_put(c->handle);
 }
 
@@ -758,7 +765,7 @@ void tally_lock_signal(struct tally_lock_client *c, u8 what)
 	wait_var_event(c, lock_pending_taken(c, what));
 }
 
-static bool lock_has_sent(struct tally_lock_client *c, u32 sends)
+static bool lock_has_sent(struct tally_lock_client *c, u16 sends)
 {
 	unsigned long flags;
 	bool has;
@@ -779,7 +786,7 @@ static bool lock_has_sent(struct tally_lock_client *c, u32 sends)
  */
 void tally_lock_send_flush(struct tally_lock_client *c)
 {
-	u32 sends = READ_ONCE(c->sends);
+	u16 sends = READ_ONCE(c->sends);
 
 	wait_var_event(c, lock_has_sent(c, sends));
 }

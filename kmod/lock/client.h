@@ -82,19 +82,13 @@ struct tally_lock_req {
 #define TALLY_LOCK_OUTBOX	8
 
 /**
- * struct tally_lock_out - a message that waits to be sent, without empty fields
- * @type: enum tally_lmsg_type
- * @mode: TALLY_LMODE_*
- * @flags: TALLY_LMF_*
- * @gen: its gen, or next_gen where it has none
- * @other: its last, or next_session where it has none
+ * struct tally_lock_out - a message that waits to be sent
+ * @head: its gen or next_gen (56 bits), type (6) and mode (2)
+ * @tail: next_session of HANDOVER; else its last (56 bits) and flags (8)
  */
 struct tally_lock_out {
-	u8 type;
-	u8 mode;
-	u8 flags;
-	u64 gen;
-	u64 other;
+	u64 head;
+	u64 tail;
 };
 
 /**
@@ -138,15 +132,15 @@ struct tally_lock_way {
  * @in_full: @in is not taken yet: the next message waits for that
  * @in_linked: SUCC: @next leads to the successor
  * @pending: TALLY_LOCK_*
- * @unlocks: so many holders left
- * @sends: how often the outbox became empty
  * @out_head: next to send, or being sent
  * @out_tail: next free
+ * @sends: how often the outbox became empty
+ * @unlocks: so many holders left
  * @in: a message that came
  * @outbox: ring of messages to send
  * @op: the one word operation in flight
  * @op_conn: conn it is on, referenced; NULL when none is in flight
- * @recalled_at: CLOCK_BOOTTIME ns at which another node began to wait
+ * @recalled_at: CLOCK_BOOTTIME ms at which another node began to wait
  * @managed_until: jiffies until which the word is not worth a look
  * @next: the way to the successor that was announced last
  * @handed: generation last handed over, 0: it is known to have arrived
@@ -178,22 +172,26 @@ struct tally_lock_client {
 	bool in_full;
 	bool in_linked;
 	u8 pending;
-	u32 unlocks;
-	u32 sends;
 	u8 out_head;
 	u8 out_tail;
+	u16 sends;
+	u32 unlocks;
 	struct tally_lmsg in;
 	struct tally_lock_out outbox[TALLY_LOCK_OUTBOX];
 	struct tally_op op;
 	struct tally_conn *op_conn;
-	u64 recalled_at;
-	unsigned long managed_until;
+	u32 recalled_at;
+	u32 managed_until;
 	struct tally_lock_way next;
 	u64 handed;
 	u64 handed_to;
 	struct work_struct work;
 	struct tally_polls polls;
 };
+
+/* Bytes that an idle lock takes at a client. */
+#define TALLY_LOCK_BYTES_CLIENT	(sizeof(struct tally_handle) + \
+				 sizeof(struct tally_lock_client))
 
 static inline struct tally_lock_client *
 tally_lock_client(struct tally_handle *handle)

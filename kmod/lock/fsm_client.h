@@ -76,7 +76,7 @@
  * link is down the table sends nothing; a message that could not be sent is
  * dropped, RESYNC makes up for it.  A message depends on word operations only
  * after their completion, since it goes by another QP, on which it could be there
- * first (race B21); the table keeps that order by itself.
+ * first (race B21 in docs/protocol.md); the table keeps that order by itself.
  *
  * Successor.  HANDOVER goes to the node in @next_slot of the home, straight and
  * in parallel with the DONE behind it.  With a SUCC the driver says whether it

@@ -9,7 +9,7 @@
 #include "lock/fsm_home.h"
 
 int tally_lh_announced(const struct tally_lh *lh,
-			 const struct tally_lh_node *node)
+		       const struct tally_lh_node *node)
 {
 	int k = TALLY_LH_CHAIN;
 

@@ -28,12 +28,12 @@
  * A step must not see words read before an earlier step.  A cpu arena passes
  * zeros.
  *
- * Nodes.  The driver makes a tally_lh_node when the first message of a session
+ * Nodes.  The driver makes a tally_lh_node before the first message of a session
  * on this lock comes in (tally_lh_node_init(), @up false if the session is
  * between its break and the end of its RESYNC) and passes it with every event
  * of that session.  It may free it after SESSION_END, or when
- * tally_lh_node_idle() and the session has nothing in the word.  A node
- * stands for one session: one that attaches again has a new one.
+ * tally_lh_node_idle() and the session has nothing in the word.  A node stands
+ * for one session: one that attaches again has a new one.
  * The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback
@@ -48,10 +48,10 @@
  * All go to the one loopback lane of that word and are answered by SETW_DONE,
  * CLRW_DONE and SWEEP_DONE with the value the state word had.  At most one of
  * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Each takes a
- * round trip through the NIC, longer than a message (race B20): so W is set when
- * the first one has to wait, stays while the queue passes the lock on by messages
- * alone, and is cleared when nobody is left; and nobody waits for any of them in
- * a completion handler.  If the loopback QP breaks: destroy it, make a
+ * round trip through the NIC, longer than a message (race B20 in
+ * docs/protocol.md): so W is set when the first one has to wait, stays while the
+ * queue passes the lock on by messages alone, and is cleared when nobody is left;
+ * and nobody waits for any of them in a completion handler.  If the loopback QP breaks: destroy it, make a
  * new one, give completions that were reaped before, then LOOP_RESET to every
  * lock; the table posts again what the word shows as not done.
  *
@@ -361,7 +361,7 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
  * Return: its place in @lh->suc, or -1.
  */
 int tally_lh_announced(const struct tally_lh *lh,
-			 const struct tally_lh_node *node);
+		       const struct tally_lh_node *node);
 
 /**
  * tally_lh_node_idle() - does the table still point to a node

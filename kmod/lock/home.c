@@ -209,7 +209,7 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 	trace_tally_lock_message(true, object->arena->id, object->id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
+	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
 	tally_session_put(s);
 }
 
@@ -727,7 +727,7 @@ static void home_send_set(struct tally_lock_home *h, struct tally_session *s)
 
 	tally_lock_encode(&body, object->arena->id, object->id,
 			  object->generation, &msg, NULL);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body), NULL, 0);
+	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
 }
 
 /**

@@ -112,6 +112,10 @@ struct tally_lock_home {
 	struct tally_handle *local;
 };
 
+/* Bytes that an idle lock takes at its home, one session having it open. */
+#define TALLY_LOCK_BYTES_HOME	(sizeof(struct tally_lock_home) + \
+				 sizeof(struct tally_lock_open))
+
 static inline struct tally_lock_home *
 tally_lock_home(struct tally_object *object)
 {

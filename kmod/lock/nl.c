@@ -48,13 +48,11 @@ int tally_lock_nl_take(struct tally_object *object, struct genl_info *info)
  */
 int tally_lock_nl_set(struct tally_object *object, struct genl_info *info)
 {
-	struct tally_lock_set set;
+	struct tally_lock_info now;
 
-	mutex_lock(&object->arena->lock);
-	set = tally_lock_home(object)->set;
-	mutex_unlock(&object->arena->lock);
-	take_settings(info, &set);
-	return tally_lock_home_set(object, &set);
+	tally_lock_info(object, &now);
+	take_settings(info, &now.set);
+	return tally_lock_home_set(object, &now.set);
 }
 
 static int put_holder(struct sk_buff *skb, const struct tally_lock_info *info)

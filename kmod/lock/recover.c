@@ -8,7 +8,7 @@
 #include "home/export.h"
 #include "lock/client.h"
 #include "lock/home.h"
-#include "lock/type.h"
+#include "object/type.h"
 #include "lock/recover.h"
 #include "session/session.h"
 
@@ -26,8 +26,8 @@ struct lock_session {
 
 static struct lock_session **lock_session(struct tally_session *s)
 {
-	return (struct lock_session **)tally_export_private(s,
-							    &tally_lock_type);
+	return (struct lock_session **)
+		tally_export_private(s, tally_type(TALLY_TYPE_LOCK));
 }
 
 static bool lock_in_session(struct tally_lock_client *c,
@@ -84,6 +84,7 @@ static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 /* The session is over: so it is for every lock of ours of that class. */
 static void homes_end(struct tally_session *s, u8 class)
 {
+	const struct tally_type_ops *type = tally_type(TALLY_TYPE_LOCK);
 	struct tally_lock_home *h;
 	struct tally_object *object;
 	struct tally_arena *arena;
@@ -95,7 +96,7 @@ static void homes_end(struct tally_session *s, u8 class)
 		while ((object = tally_object_next(arena, after))) {
 			after = object->id;
 			h = tally_lock_home(object);
-			if (object->config.type == &tally_lock_type &&
+			if (object->config.type == type &&
 			    h->class == class) {
 				mutex_lock(&h->lock);
 				tally_lock_home_session_end(h, s);
@@ -173,7 +174,7 @@ void tally_locks_session_live(struct tally_session *s, bool resumed)
 	if (!resumed)
 		return;
 	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_up, s);
-	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0, NULL, 0);
+	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0);
 }
 
 /**
@@ -185,7 +186,8 @@ void tally_locks_session_live(struct tally_session *s, bool resumed)
 int tally_locks_resync_end(struct tally_session *s)
 {
 	WRITE_ONCE((*lock_session(s))->resyncing, false);
-	tally_export_each(s, &tally_lock_type, tally_lock_home_resync_end);
+	tally_export_each(s, tally_type(TALLY_TYPE_LOCK),
+			  tally_lock_home_resync_end);
 	return 0;
 }
 
@@ -198,7 +200,8 @@ void tally_locks_session_down(struct tally_session *s)
 	tally_views_all(s->node, TALLY_TYPE_LOCK, lock_handed_bad, s);
 	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_down, s);
 	WRITE_ONCE((*lock_session(s))->resyncing, true);
-	tally_export_each(s, &tally_lock_type, tally_lock_home_link_down);
+	tally_export_each(s, tally_type(TALLY_TYPE_LOCK),
+			  tally_lock_home_link_down);
 }
 
 /**

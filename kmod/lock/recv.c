@@ -5,7 +5,7 @@
 #include "lock/home.h"
 #include "lock/recover.h"
 #include "lock/recv.h"
-#include "lock/type.h"
+#include "object/type.h"
 #include "lock/wire.h"
 #include "session/peer.h"
 
@@ -87,7 +87,7 @@ static int lock_handover(struct tally_session *from, const void *body, u32 len)
 	tally_session_put(home);
 	if (!handle)
 		return 0;
-	if (handle->ops == &tally_lock_type)
+	if (handle->ops == tally_type(TALLY_TYPE_LOCK))
 		tally_lock_client_message(handle, &msg, NULL);
 	tally_handle_put(handle);
 	return 0;

@@ -7,11 +7,14 @@
 #include <linux/slab.h>
 #include "home/export.h"
 #include "lock/home.h"
-#include "lock/type.h"
+#include "object/type.h"
 #include "lock/show.h"
 #include "lock/user.h"
+#include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
+#include "session/lease.h"
+#include "session/rpc.h"
 
 /*
  * So long for all answers. For one a quarter of what is left, or of the lease: those
@@ -354,7 +357,7 @@ static void asking_arena(struct lock_asking *a, struct tally_arena *arena)
 
 	while ((object = tally_object_next(arena, after))) {
 		after = object->id;
-		if (object->config.type == &tally_lock_type &&
+		if (object->config.type == tally_type(TALLY_TYPE_LOCK) &&
 		    (!a->lock[0] || !strcmp(a->lock, object->config.name)))
 			asking_ask(a, object);
 		tally_object_put(object);

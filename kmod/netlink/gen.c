@@ -47,13 +47,15 @@ static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_CLEAN + 1] 
 };
 
 /* TALLY_CMD_NODE_DEL - do */
-static const struct nla_policy tally_node_del_nl_policy[TALLY_A_NODE_NAME + 1] = {
+static const struct nla_policy tally_node_del_nl_policy[TALLY_A_NODE_NETNS + 1] = {
 	[TALLY_A_NODE_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_NODE_NETNS] = { .type = NLA_U32, },
 };
 
 /* TALLY_CMD_NODE_GET - dump */
-static const struct nla_policy tally_node_get_nl_policy[TALLY_A_NODE_NAME + 1] = {
+static const struct nla_policy tally_node_get_nl_policy[TALLY_A_NODE_ALL + 1] = {
 	[TALLY_A_NODE_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
+	[TALLY_A_NODE_ALL] = { .type = NLA_FLAG, },
 };
 
 /* TALLY_CMD_NODE_USERS_GET - dump */
@@ -196,7 +198,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.cmd		= TALLY_CMD_NODE_DEL,
 		.doit		= tally_nl_node_del_doit,
 		.policy		= tally_node_del_nl_policy,
-		.maxattr	= TALLY_A_NODE_NAME,
+		.maxattr	= TALLY_A_NODE_NETNS,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -205,7 +207,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.dumpit		= tally_nl_node_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_node_get_nl_policy,
-		.maxattr	= TALLY_A_NODE_NAME,
+		.maxattr	= TALLY_A_NODE_ALL,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
 	{

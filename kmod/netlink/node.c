@@ -23,8 +23,7 @@ static void count(struct tally_node *node, struct node_counts *counts)
 	memset(counts, 0, sizeof(*counts));
 	mutex_lock(&node->lock);
 	counts->state = node->state;
-	list_for_each(pos, &node->peers)
-		counts->peers++;
+	counts->peers = tally_names_count(&node->peer_names);
 	list_for_each(pos, &node->users)
 		counts->users++;
 	mutex_unlock(&node->lock);
@@ -76,7 +75,8 @@ static int fill_node(struct sk_buff *skb, const struct genl_info *info,
 	    nla_put_u64_64bit(skb, TALLY_A_NODE_AGE, age, TALLY_A_NODE_PAD) ||
 	    nla_put_u32(skb, TALLY_A_NODE_PEERS, counts.peers) ||
 	    nla_put_u32(skb, TALLY_A_NODE_ARENAS, counts.arenas) ||
-	    nla_put_u32(skb, TALLY_A_NODE_USERS, counts.users)) {
+	    nla_put_u32(skb, TALLY_A_NODE_USERS, counts.users) ||
+	    nla_put_u32(skb, TALLY_A_NODE_NETNS, node->net->ns.inum)) {
 		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}
@@ -164,6 +164,44 @@ int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
+/*
+ * A node keeps its network namespace, and there may be no other way into it
+ * any more: the administrator of the first one sees and ends all.
+ */
+static int may_look_beyond(struct net *net, struct sk_buff *skb,
+			   struct netlink_ext_ack *extack,
+			   const struct nlattr *attr)
+{
+	if (net_eq(net, &init_net) && netlink_capable(skb, CAP_NET_ADMIN))
+		return 0;
+	return tally_nl_fail(extack, attr,
+			     "only the administrator of the first network namespace sees other ones",
+			     -EPERM);
+}
+
+static struct tally_node *node_to_del(struct sk_buff *skb,
+				      struct genl_info *info)
+{
+	const struct nlattr *attr = info->attrs[TALLY_A_NODE_NAME];
+	const struct nlattr *netns = info->attrs[TALLY_A_NODE_NETNS];
+	char name[TALLY_NAME_SIZE];
+	struct tally_node *node;
+	int err;
+
+	if (!netns)
+		return tally_nl_node(genl_info_net(info), attr, info->extack);
+	err = may_look_beyond(genl_info_net(info), skb, info->extack, netns);
+	if (err)
+		return ERR_PTR(err);
+	nla_strscpy(name, attr, sizeof(name));
+	node = tally_node_find_in(nla_get_u32(netns), name);
+	if (node)
+		return node;
+	return ERR_PTR(tally_nl_fail(info->extack, attr,
+				     "no node of that name in that network namespace",
+				     -ENOENT));
+}
+
 /**
  * tally_nl_node_del_doit - node-del
  * @skb: the request
@@ -178,8 +216,7 @@ int tally_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_NODE_NAME))
 		return -EINVAL;
-	node = tally_nl_node(genl_info_net(info),
-			     info->attrs[TALLY_A_NODE_NAME], info->extack);
+	node = node_to_del(skb, info);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	err = tally_node_del(node);
@@ -197,7 +234,12 @@ int tally_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
  */
 int tally_nl_node_get_start(struct netlink_callback *cb)
 {
-	if (!tally_genl_dump_attrs(cb)[TALLY_A_NODE_NAME])
+	struct nlattr **attrs = tally_genl_dump_attrs(cb);
+
+	if (attrs[TALLY_A_NODE_ALL])
+		return may_look_beyond(sock_net(cb->skb->sk), cb->skb,
+				       cb->extack, attrs[TALLY_A_NODE_ALL]);
+	if (!attrs[TALLY_A_NODE_NAME])
 		return 0;
 	return tally_nl_start(cb, TALLY_A_NODE_NAME);
 }
@@ -212,7 +254,8 @@ int tally_nl_node_get_start(struct netlink_callback *cb)
 int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
-	struct net *net = sock_net(cb->skb->sk);
+	bool all = tally_genl_dump_attrs(cb)[TALLY_A_NODE_ALL];
+	struct net *net = all ? NULL : sock_net(cb->skb->sk);
 	struct tally_node *node;
 	int err = 0;
 

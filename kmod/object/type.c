@@ -3,43 +3,109 @@
 
 #include <linux/bug.h>
 #include <linux/errno.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
 #include <linux/string.h>
-
-/* Messages of types have numbers below this. */
-#define TYPE_MESSAGES_MAX	256
+#include "base/wire.h"
 
 /* Written once, when the module is loaded. */
 static const struct tally_type_ops *const *type_list;
 static const struct tally_type_ops *type_by_id[TALLY_TYPES_MAX];
+static struct kmem_cache *type_objects[TALLY_TYPES_MAX];
+static struct kmem_cache *type_opens[TALLY_TYPES_MAX];
 static struct {
 	const struct tally_type_ops *ops;
 	const struct tally_type_message *message;
-} type_messages[TYPE_MESSAGES_MAX];
+} type_messages[__TALLY_MSG_MAX];
+
+static struct kmem_cache *type_cache(const char *type, const char *what,
+				     size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "tally_%s%s", type, what);
+	return kmem_cache_create(name, size, 0, SLAB_ACCOUNT, NULL);
+}
+
+static int type_add(const struct tally_type_ops *ops)
+{
+	const struct tally_type_message *message;
+
+	if (WARN_ON(ops->id >= TALLY_TYPES_MAX || type_by_id[ops->id]))
+		return -EINVAL;
+	type_by_id[ops->id] = ops;
+	for (message = ops->messages; message && message->type; message++) {
+		type_messages[message->type].ops = ops;
+		type_messages[message->type].message = message;
+	}
+	type_objects[ops->id] = type_cache(ops->name, "", ops->object_size);
+	type_opens[ops->id] = type_cache(ops->name, "_open", ops->open_size);
+	return type_objects[ops->id] && type_opens[ops->id] ? 0 : -ENOMEM;
+}
 
 /**
- * tally_types_set - say which types there are
+ * tally_types_init - say which types there are
  * @types: all of them, ended by NULL; constant
  *
  * Context: module init.
+ * Return: 0 or a negative errno.
  */
-void tally_types_set(const struct tally_type_ops *const *types)
+int tally_types_init(const struct tally_type_ops *const *types)
 {
-	const struct tally_type_message *message;
 	const struct tally_type_ops *ops;
+	int err = 0;
 
 	type_list = types;
-	tally_types_each(ops) {
-		if (WARN_ON(ops->id >= TALLY_TYPES_MAX || type_by_id[ops->id]))
-			continue;
-		type_by_id[ops->id] = ops;
-		for (message = ops->messages; message && message->type;
-		     message++) {
-			if (WARN_ON(message->type >= TYPE_MESSAGES_MAX))
-				continue;
-			type_messages[message->type].ops = ops;
-			type_messages[message->type].message = message;
-		}
+	tally_types_each(ops)
+		if (!err)
+			err = type_add(ops);
+	if (err)
+		tally_types_exit();
+	return err;
+}
+
+/**
+ * tally_types_exit - there are no objects any more
+ *
+ * Context: module exit.
+ */
+void tally_types_exit(void)
+{
+	int id;
+
+	rcu_barrier();
+	for (id = 0; id < TALLY_TYPES_MAX; id++) {
+		kmem_cache_destroy(type_objects[id]);
+		kmem_cache_destroy(type_opens[id]);
 	}
+}
+
+/**
+ * tally_type_alloc - memory for an object, or for an open
+ * @type: its type
+ * @open: for an open
+ *
+ * Context: process; sleeps for memory.
+ * Return: the memory, zero, or NULL.
+ */
+void *tally_type_alloc(const struct tally_type_ops *type, bool open)
+{
+	return kmem_cache_zalloc(open ? type_opens[type->id] :
+					type_objects[type->id], GFP_KERNEL);
+}
+
+/**
+ * tally_type_free - free what tally_type_alloc() gave
+ * @type: as then
+ * @open: as then
+ * @memory: the memory
+ *
+ * Context: any.
+ */
+void tally_type_free(const struct tally_type_ops *type, bool open, void *memory)
+{
+	kmem_cache_free(open ? type_opens[type->id] : type_objects[type->id],
+			memory);
 }
 
 /**
@@ -100,7 +166,7 @@ const struct tally_type_ops *tally_type_next(const struct tally_type_ops *prev)
 const struct tally_type_message *
 tally_type_message(u16 type, const struct tally_type_ops **ops)
 {
-	if (type >= TYPE_MESSAGES_MAX)
+	if (type >= __TALLY_MSG_MAX)
 		return NULL;
 	*ops = type_messages[type].ops;
 	return type_messages[type].message;

@@ -177,9 +177,18 @@ struct tally_type_ops {
 		      const char *name);
 };
 
+/* Where the module is built for tests, see Kbuild. */
+#ifdef TALLY_TYPE_OF_TESTS
+extern const struct tally_type_ops TALLY_TYPE_OF_TESTS;
+#endif
+
 #define TALLY_TYPES_MAX	16	/* ids are below this */
 
-void tally_types_set(const struct tally_type_ops *const *types);
+int tally_types_init(const struct tally_type_ops *const *types);
+void tally_types_exit(void);
+void *tally_type_alloc(const struct tally_type_ops *type, bool open);
+void tally_type_free(const struct tally_type_ops *type, bool open,
+		     void *memory);
 const struct tally_type_ops *tally_type(u8 id);
 const struct tally_type_ops *tally_type_by_name(const char *name);
 const struct tally_type_ops *tally_type_next(const struct tally_type_ops *prev);

@@ -2,7 +2,7 @@
 #include <crypto/algapi.h>
 #include <keys/user-type.h>
 #include <linux/key.h>
-#include <linux/mutex.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include "session/auth.h"
 
@@ -65,8 +65,14 @@ int tally_auth_load(struct tally_auth *auth, const char *description)
 	return err;
 }
 
+/* One piece of what is signed. */
+struct auth_part {
+	const void *data;
+	u32 len;
+};
+
 static int auth_digest(struct tally_auth *auth, const char *label,
-		       const struct tally_auth_part *part, u32 parts, u8 *mac)
+		       const struct auth_part *part, u32 parts, u8 *mac)
 {
 	SHASH_DESC_ON_STACK(desc, auth->hmac);
 	int err;
@@ -84,37 +90,34 @@ static int auth_digest(struct tally_auth *auth, const char *label,
 	return err;
 }
 
-/**
- * tally_auth_mac - sign
- * @auth: transform and cluster key
- * @key: key to use, or NULL for the cluster key
- * @key_len: its length
- * @label: what the MAC is for; part of what is signed
- * @part: pieces to sign
- * @parts: how many
- * @mac: gets the MAC
- *
- * Context: process; sleeps.
- * Return: 0; -ENOKEY without a key; an errno of the crypto layer.
- */
-int tally_auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
-		   const char *label, const struct tally_auth_part *part,
-		   u32 parts, u8 mac[TALLY_MAC_SIZE])
+/* MAC over @label, the name of its purpose, and the parts. Sleeps. */
+static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
+		    const char *label, const struct auth_part *part,
+		    u32 parts, u8 mac[TALLY_MAC_SIZE])
 {
 	int err;
 
-	if (!key) {
-		key = auth->key;
-		key_len = auth->key_len;
-	}
-	if (!key_len)
-		return -ENOKEY;
 	mutex_lock(&auth->lock);
 	err = crypto_shash_setkey(auth->hmac, key, key_len);
 	if (!err)
 		err = auth_digest(auth, label, part, parts, mac);
 	mutex_unlock(&auth->lock);
 	return err;
+}
+
+/* With the cluster key over all of the transcript but the MACs at its ends. */
+static int auth_transcript(struct tally_auth *auth, const char *label,
+			   const struct tally_transcript *t,
+			   u8 mac[TALLY_MAC_SIZE])
+{
+	u32 len = offsetof(struct tally_msg_hello, mac);
+	struct auth_part part[] = {
+		{ &t->hello, len },
+		{ &t->challenge, len },
+	};
+
+	return auth_mac(auth, auth->key, auth->key_len, label, part,
+			ARRAY_SIZE(part), mac);
 }
 
 /**
@@ -128,4 +131,103 @@ int tally_auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
 bool tally_auth_equal(const u8 *a, const u8 *b, u32 len)
 {
 	return !crypto_memneq(a, b, len);
+}
+
+/**
+ * tally_auth_prove - prove that we hold the cluster key
+ * @auth: our node's
+ * @label: which side proves
+ * @t: what both sides said
+ * @mac: gets the proof, zero without a key
+ *
+ * Return: 0 or an errno of the crypto layer.
+ */
+int tally_auth_prove(struct tally_auth *auth, const char *label,
+		     const struct tally_transcript *t, u8 mac[TALLY_MAC_SIZE])
+{
+	memset(mac, 0, TALLY_MAC_SIZE);
+	return auth->key_len ? auth_transcript(auth, label, t, mac) : 0;
+}
+
+/**
+ * tally_auth_proved - does the other side hold the cluster key?
+ * @auth: our node's
+ * @label: which side proves
+ * @t: what both sides said
+ * @mac: its proof
+ *
+ * Return: true when the proof is right, or there is no key.
+ */
+bool tally_auth_proved(struct tally_auth *auth, const char *label,
+		       const struct tally_transcript *t,
+		       const u8 mac[TALLY_MAC_SIZE])
+{
+	u8 want[TALLY_MAC_SIZE];
+
+	return !tally_auth_prove(auth, label, t, want) &&
+	       tally_auth_equal(want, mac, TALLY_MAC_SIZE);
+}
+
+/**
+ * tally_auth_session_key - the key that lets lanes into a session
+ * @auth: our node's
+ * @t: what both sides said
+ * @key: gets the key; random without a cluster key, and READY carries it
+ *
+ * Return: 0 or an errno of the crypto layer.
+ */
+int tally_auth_session_key(struct tally_auth *auth,
+			   const struct tally_transcript *t,
+			   u8 key[TALLY_MAC_SIZE])
+{
+	if (auth->key_len)
+		return auth_transcript(auth, "tally session", t, key);
+	get_random_bytes(key, TALLY_MAC_SIZE);
+	return 0;
+}
+
+/**
+ * tally_auth_ready - sign READY with the session key
+ * @auth: our node's
+ * @key: session key
+ * @ready: body; all before its MAC is signed
+ * @mac: gets the MAC
+ *
+ * Return: 0 or an errno of the crypto layer.
+ */
+int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		     const struct tally_msg_ready *ready,
+		     u8 mac[TALLY_MAC_SIZE])
+{
+	struct auth_part part = { ready, offsetof(struct tally_msg_ready, mac) };
+
+	return auth_mac(auth, key, TALLY_MAC_SIZE, "tally ready", &part, 1,
+			mac);
+}
+
+/**
+ * tally_auth_tag - what admits a lane into a session
+ * @auth: our node's
+ * @key: session key
+ * @req: connection data; session, lane and nonce are signed
+ * @tag: gets the first bytes of the MAC
+ *
+ * Return: 0 or an errno of the crypto layer.
+ */
+int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		   const struct tally_cm_req *req, u8 tag[TALLY_TAG_SIZE])
+{
+	struct auth_part part[] = {
+		{ &req->session, sizeof(req->session) },
+		{ &req->lane, sizeof(req->lane) },
+		{ req->nonce, sizeof(req->nonce) },
+	};
+	u8 mac[TALLY_MAC_SIZE];
+	int err;
+
+	err = auth_mac(auth, key, TALLY_MAC_SIZE, "tally lane", part,
+		       ARRAY_SIZE(part), mac);
+	if (!err)
+		memcpy(tag, mac, TALLY_TAG_SIZE);
+	return err;
 }

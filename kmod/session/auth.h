@@ -4,8 +4,12 @@
 #define TALLY_AUTH_H
 
 #include <crypto/hash.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 #include "base/wire.h"
+
+#define TALLY_LABEL_RESPONDER	"tally responder"
+#define TALLY_LABEL_INITIATOR	"tally initiator"
 
 /**
  * struct tally_auth - the HMAC transform and the cluster key of a node
@@ -21,25 +25,32 @@ struct tally_auth {
 	u32 key_len;
 };
 
-int tally_auth_init(struct tally_auth *auth);
-void tally_auth_exit(struct tally_auth *auth);
-/*
- * Take the payload of the `logon` key of that description, searched in the
- * caller's keyrings. Process context of the user who configures the node.
+/**
+ * struct tally_transcript - what both sides said; every proof covers it
+ * @hello: the initiator's HELLO
+ * @challenge: the responder's CHALLENGE
  */
-int tally_auth_load(struct tally_auth *auth, const char *description);
-
-/* One piece of what is signed. */
-struct tally_auth_part {
-	const void *data;
-	u32 len;
+struct tally_transcript {
+	struct tally_msg_hello hello;
+	struct tally_msg_hello challenge;
 };
 
-/* MAC over @label and the parts with @key, or the cluster key when NULL. */
-int tally_auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
-		   const char *label, const struct tally_auth_part *part,
-		   u32 parts, u8 mac[TALLY_MAC_SIZE]);
-/* Constant-time comparison. */
+int tally_auth_init(struct tally_auth *auth);
+void tally_auth_exit(struct tally_auth *auth);
+int tally_auth_load(struct tally_auth *auth, const char *description);
 bool tally_auth_equal(const u8 *a, const u8 *b, u32 len);
+int tally_auth_prove(struct tally_auth *auth, const char *label,
+		     const struct tally_transcript *t, u8 mac[TALLY_MAC_SIZE]);
+bool tally_auth_proved(struct tally_auth *auth, const char *label,
+		       const struct tally_transcript *t,
+		       const u8 mac[TALLY_MAC_SIZE]);
+int tally_auth_session_key(struct tally_auth *auth,
+			   const struct tally_transcript *t,
+			   u8 key[TALLY_MAC_SIZE]);
+int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		     const struct tally_msg_ready *ready,
+		     u8 mac[TALLY_MAC_SIZE]);
+int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		   const struct tally_cm_req *req, u8 tag[TALLY_TAG_SIZE]);
 
 #endif

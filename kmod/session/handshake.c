@@ -9,19 +9,132 @@
  *	ACTIVE		------------>
  *			<------------	ACTIVE_ACK
  *
- * Nothing of an existing session is touched before the proof.
+ * Nothing of an existing session is touched before the proof. Handshakes that
+ * are half open are bounded in number and in time.
  */
 #include <linux/random.h>
-#include "session/half.h"
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include "base/name.h"
+#include "base/trace.h"
 #include "session/handshake.h"
-#include "session/hello.h"
-#include "session/peer.h"
+#include "session/lease.h"
+#include "session/link.h"
+#include "transport/cm.h"
 
+#define HANDSHAKE_TIMEOUT	(5 * HZ)
 /* A refused initiator hangs up; we help after this time. */
-#define REFUSED_WAIT	HZ
+#define REFUSED_WAIT		HZ
+#define HALF_OPEN_MAX		32
+#define HALF_OPEN_PEER		4
 
-int tally_handshake_send(struct tally_handshake *hs, u16 type,
-			 const void *body, u32 len)
+/**
+ * struct tally_handshake - one attempt, either direction
+ * @list: in node->half, under node->half_lock, like @evicted and @finished
+ * @ref: conn (until it passes to a session), works
+ * @node: our node, referenced
+ * @peer: referenced; incoming: NULL until HELLO named it
+ * @conn: its conn; the owner's reference is ours
+ * @incoming: the peer connected
+ * @counted: it counts in peer->half_count
+ * @evicted: told to go, no longer counts
+ * @finished: off the list
+ * @expect: message that must come next, 0: none may
+ * @t: what both sides said
+ * @since: our clock before the peer's lease began
+ * @from: where it came from
+ * @refusal: why the peer turned us away
+ * @text: its sentence
+ * @start: sends HELLO
+ * @deadline: ends the attempt
+ */
+struct tally_handshake {
+	struct list_head list;
+	struct kref ref;
+	struct tally_node *node;
+	struct tally_peer *peer;
+	struct tally_conn *conn;
+	bool incoming;
+	bool counted;
+	bool evicted;
+	bool finished;
+	u16 expect;
+	struct tally_transcript t;
+	u64 since;
+	struct sockaddr_storage from;
+	u16 refusal;
+	char text[128];
+	struct work_struct start;
+	struct delayed_work deadline;
+};
+
+static void handshake_free(struct kref *ref)
+{
+	struct tally_handshake *hs = container_of(ref, struct tally_handshake,
+						  ref);
+
+	if (hs->peer)
+		tally_peer_put(hs->peer);
+	tally_node_put(hs->node);
+	kfree(hs);
+}
+
+static void handshake_put(struct tally_handshake *hs)
+{
+	kref_put(&hs->ref, handshake_free);
+}
+
+/* It is over, one way or the other; its place in the counts is free. */
+static void handshake_finish(struct tally_handshake *hs)
+{
+	struct tally_peer *peer = hs->peer;
+
+	spin_lock(&hs->node->half_lock);
+	hs->finished = true;
+	list_del_init(&hs->list);
+	if (hs->incoming && !hs->evicted)
+		hs->node->half_count--;
+	spin_unlock(&hs->node->half_lock);
+	if (peer) {
+		mutex_lock(&peer->lock);
+		if (peer->attempt == hs)
+			peer->attempt = NULL;
+		if (hs->counted)
+			peer->half_count--;
+		hs->counted = false;
+		mutex_unlock(&peer->lock);
+	}
+	if (cancel_delayed_work_sync(&hs->deadline))
+		handshake_put(hs);
+}
+
+/* End it after @wait jiffies, unless it is finished. */
+static void handshake_arm(struct tally_handshake *hs, unsigned long wait)
+{
+	spin_lock(&hs->node->half_lock);
+	if (!hs->finished) {
+		kref_get(&hs->ref);
+		if (mod_delayed_work(hs->node->wq, &hs->deadline, wait))
+			handshake_put(hs);
+	}
+	spin_unlock(&hs->node->half_lock);
+}
+
+static void handshake_deadline(struct work_struct *work)
+{
+	struct tally_handshake *hs = container_of(work, struct tally_handshake,
+						  deadline.work);
+	struct tally_node *node = hs->node;
+
+	if (hs->expect)
+		atomic64_inc(&node->stats.refused[TALLY_REFUSE_TIMEOUT]);
+	tally_conn_fail(hs->conn, -ETIMEDOUT);
+	handshake_put(hs);
+}
+
+static int handshake_send(struct tally_handshake *hs, u16 type,
+			  const void *body, u32 len)
 {
 	struct tally_msg_head head = { .type = type };
 	int err;
@@ -32,31 +145,77 @@ int tally_handshake_send(struct tally_handshake *hs, u16 type,
 	return err;
 }
 
-static const char *refusal_sentence(enum tally_refusal reason)
+/* HELLO or CHALLENGE of ours. @resume: session to go on with, or 0. */
+static void hello_fill(struct tally_handshake *hs,
+		       struct tally_msg_hello *hello, u64 resume)
 {
-	switch (reason) {
-	case TALLY_REFUSE_VERSION:
-		return "the two nodes speak different versions of the protocol";
-	case TALLY_REFUSE_UNKNOWN_PEER:
-		return "no peer of that name is configured here";
-	case TALLY_REFUSE_WRONG_NAME:
-		return "the node at that address has another name";
-	case TALLY_REFUSE_AUTH:
-		return "the proof of the cluster key is wrong";
-	case TALLY_REFUSE_AUTH_MISMATCH:
-		return "one side has a cluster key and the other has none";
-	case TALLY_REFUSE_COLLISION:
-		return "the connection in the other direction goes on";
-	case TALLY_REFUSE_ABI:
-		return "the two machines have different byte orders";
-	case TALLY_REFUSE_EPOCH:
-		return "the epoch is lower than one seen before";
-	case TALLY_REFUSE_SHUTDOWN:
-		return "the node is being stopped";
-	default:
-		return "the handshake was not followed";
-	}
+	struct tally_node *node = hs->node;
+	u32 atomics = node->config.no_atomics ? 0 : TALLY_FEATURE_ATOMICS;
+
+	memset(hello, 0, sizeof(*hello));
+	hello->version = cpu_to_be16(TALLY_WIRE_VERSION);
+	hello->abi = TALLY_ABI;
+	hello->lanes = min_t(u32, num_online_cpus(), TALLY_LANES_MAX);
+	hello->features = cpu_to_be32(TALLY_FEATURE_WHO | atomics);
+	strscpy(hello->from, node->config.name, sizeof(hello->from));
+	strscpy(hello->to, hs->peer->name, sizeof(hello->to));
+	hello->incarnation = cpu_to_be64(node->incarnation);
+	hello->epoch = cpu_to_be64(node->config.epoch);
+	hello->resume = cpu_to_be64(resume);
+	hello->qpn = cpu_to_be32(hs->conn->qpn);
+	hello->lease_ms = cpu_to_be32(node->config.lease_ms);
+	hello->depth = cpu_to_be16(TALLY_MSG_DEPTH);
+	hello->auth = node->auth.key_len != 0;
+	get_random_bytes(hello->nonce, sizeof(hello->nonce));
 }
+
+static bool hello_well_formed(const struct tally_msg_hello *hello)
+{
+	u32 lease = be32_to_cpu(hello->lease_ms);
+	u16 depth = be16_to_cpu(hello->depth);
+
+	return tally_name_field_valid(hello->from, sizeof(hello->from)) &&
+	       tally_name_field_valid(hello->to, sizeof(hello->to)) &&
+	       !memchr_inv(hello->reserved, 0, sizeof(hello->reserved)) &&
+	       hello->auth <= 1 && hello->incarnation &&
+	       hello->lanes >= 1 && hello->lanes <= TALLY_LANES_MAX &&
+	       depth >= 16 && depth <= 4096 &&
+	       lease >= TALLY_LEASE_MIN && lease <= TALLY_LEASE_MAX;
+}
+
+/* Everything but the proof and whether we know the sender. */
+static enum tally_refusal hello_check(const struct tally_msg_hello *hello,
+				      u32 len, struct tally_node *node)
+{
+	if (len < sizeof(hello->version))
+		return TALLY_REFUSE_MALFORMED;
+	if (be16_to_cpu(hello->version) != TALLY_WIRE_VERSION)
+		return TALLY_REFUSE_VERSION;
+	if (len != sizeof(*hello) || !hello_well_formed(hello))
+		return TALLY_REFUSE_MALFORMED;
+	if (hello->abi != TALLY_ABI)
+		return TALLY_REFUSE_ABI;
+	if (strcmp(hello->to, node->config.name))
+		return TALLY_REFUSE_WRONG_NAME;
+	if (hello->auth != !!node->auth.key_len)
+		return TALLY_REFUSE_AUTH_MISMATCH;
+	return TALLY_REFUSE_NONE;
+}
+
+static const char * const refusals[__TALLY_REFUSE_MAX] = {
+	[TALLY_REFUSE_VERSION] =
+		"the two nodes speak different versions of the protocol",
+	[TALLY_REFUSE_UNKNOWN_PEER] = "no peer of that name is configured here",
+	[TALLY_REFUSE_WRONG_NAME] = "the node at that address has another name",
+	[TALLY_REFUSE_AUTH] = "the proof of the cluster key is wrong",
+	[TALLY_REFUSE_AUTH_MISMATCH] =
+		"one side has a cluster key and the other has none",
+	[TALLY_REFUSE_COLLISION] =
+		"the connection in the other direction goes on",
+	[TALLY_REFUSE_ABI] = "the two machines have different byte orders",
+	[TALLY_REFUSE_EPOCH] = "the epoch is lower than one seen before",
+	[TALLY_REFUSE_SHUTDOWN] = "the node is being stopped",
+};
 
 /* Turn the other side away, saying why. @text: NULL for the usual sentence. */
 static void handshake_refuse(struct tally_handshake *hs,
@@ -67,10 +226,10 @@ static void handshake_refuse(struct tally_handshake *hs,
 		.version = cpu_to_be16(TALLY_WIRE_VERSION),
 	};
 
-	if (!text)
-		text = refusal_sentence(reason);
+	text = text ?: refusals[reason] ?: "the handshake was not followed";
 	strscpy(body.text, text, sizeof(body.text));
 	atomic64_inc(&hs->node->stats.refused[reason]);
+	trace_tally_handshake_refuse(hs->conn, hs->incoming, reason);
 	tally_node_event(hs->node, "refused",
 			 hs->peer ? hs->peer->name : "?", text);
 	if (!hs->incoming) {
@@ -78,8 +237,8 @@ static void handshake_refuse(struct tally_handshake *hs,
 		strscpy(hs->text, text, sizeof(hs->text));
 	}
 	hs->expect = 0;
-	if (!tally_handshake_send(hs, TALLY_MSG_REFUSE, &body, sizeof(body)))
-		tally_half_arm(hs, REFUSED_WAIT);
+	if (!handshake_send(hs, TALLY_MSG_REFUSE, &body, sizeof(body)))
+		handshake_arm(hs, REFUSED_WAIT);
 }
 
 /* The other side turned us away. */
@@ -139,7 +298,7 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 static void handshake_hello(struct tally_handshake *hs, const void *body,
 			    u32 len)
 {
-	enum tally_refusal reason = tally_hello_check(body, len, hs->node);
+	enum tally_refusal reason = hello_check(body, len, hs->node);
 	struct tally_msg_hello *challenge = &hs->t.challenge;
 
 	if (!reason) {
@@ -151,22 +310,21 @@ static void handshake_hello(struct tally_handshake *hs, const void *body,
 		return;
 	}
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(hs->t.hello.depth));
-	tally_hello_fill(challenge, hs->node, hs->peer->name, 0,
-			 hs->conn->qp->qp_num);
-	if (tally_hello_sign(hs->node, TALLY_LABEL_RESPONDER, &hs->t,
-			     challenge->mac)) {
+	hello_fill(hs, challenge, 0);
+	if (tally_auth_prove(&hs->node->auth, TALLY_LABEL_RESPONDER,
+			     &hs->t, challenge->mac)) {
 		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
 		return;
 	}
 	hs->expect = TALLY_MSG_PROVE;
-	tally_handshake_send(hs, TALLY_MSG_CHALLENGE, challenge, sizeof(*challenge));
+	handshake_send(hs, TALLY_MSG_CHALLENGE, challenge, sizeof(*challenge));
 }
 
 /* Initiator: CHALLENGE came. */
 static void handshake_challenge(struct tally_handshake *hs, const void *body,
 				u32 len)
 {
-	enum tally_refusal reason = tally_hello_check(body, len, hs->node);
+	enum tally_refusal reason = hello_check(body, len, hs->node);
 	struct tally_msg_hello *challenge = &hs->t.challenge;
 	struct tally_msg_prove prove;
 
@@ -174,14 +332,16 @@ static void handshake_challenge(struct tally_handshake *hs, const void *body,
 		memcpy(challenge, body, sizeof(*challenge));
 		if (strcmp(challenge->from, hs->peer->name))
 			reason = TALLY_REFUSE_WRONG_NAME;
-		else if (!tally_hello_proved(hs->node, TALLY_LABEL_RESPONDER,
-					     &hs->t, challenge->mac))
+		else if (!tally_auth_proved(&hs->node->auth,
+					    TALLY_LABEL_RESPONDER, &hs->t,
+					    challenge->mac))
 			reason = TALLY_REFUSE_AUTH;
 		else if (be64_to_cpu(challenge->epoch) < hs->peer->seen_epoch)
 			reason = TALLY_REFUSE_EPOCH;
 	}
-	if (!reason && tally_hello_sign(hs->node, TALLY_LABEL_INITIATOR,
-					&hs->t, prove.mac))
+	if (!reason && tally_auth_prove(&hs->node->auth,
+					TALLY_LABEL_INITIATOR, &hs->t,
+					prove.mac))
 		reason = TALLY_REFUSE_AUTH;
 	if (reason) {
 		handshake_refuse(hs, reason, NULL);
@@ -190,22 +350,7 @@ static void handshake_challenge(struct tally_handshake *hs, const void *body,
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(challenge->depth));
 	hs->expect = TALLY_MSG_READY;
 	hs->since = ktime_get_boottime_ns();
-	tally_handshake_send(hs, TALLY_MSG_PROVE, &prove, sizeof(prove));
-}
-
-static void handshake_params(struct tally_handshake *hs,
-			     const struct tally_msg_hello *peer,
-			     struct tally_session_params *p)
-{
-	const struct tally_msg_hello *a = &hs->t.hello, *b = &hs->t.challenge;
-
-	p->node = hs->node;
-	p->peer = hs->peer;
-	p->incarnation = be64_to_cpu(peer->incarnation);
-	p->features = be32_to_cpu(peer->features);
-	p->lanes = min(a->lanes, b->lanes);
-	p->lease_ms = min(be32_to_cpu(a->lease_ms), be32_to_cpu(b->lease_ms));
-	p->initiator = !hs->incoming;
+	handshake_send(hs, TALLY_MSG_PROVE, &prove, sizeof(prove));
 }
 
 /*
@@ -226,28 +371,18 @@ static enum tally_refusal handshake_settle(struct tally_handshake *hs,
 	if (old->peer_incarnation != incarnation &&
 	    tally_session_is_live(old)) {
 		/* A dead one shows itself by this; its successor tries again. */
-		tally_session_ping(old);
+		tally_lease_ping(old);
 		reason = TALLY_REFUSE_NAME_IN_USE;
 	} else if (old->peer_incarnation == incarnation &&
 		   resume == old->id && old->dev == hs->conn->dev &&
-		   !tally_session_break_link(old, -ENOTCONN)) {
+		   !tally_session_break_wait(old, -ENOTCONN)) {
 		*s = old;
 		return TALLY_REFUSE_NONE;
-	} else if (tally_session_finish(old, -ENOTCONN)) {
+	} else if (tally_session_fence_wait(old, -ENOTCONN)) {
 		reason = TALLY_REFUSE_BUSY;
 	}
 	tally_session_put(old);
 	return reason;
-}
-
-static void handshake_name_in_use(struct tally_handshake *hs)
-{
-	struct sockaddr_storage here = hs->peer->addr;
-	char text[128];
-
-	snprintf(text, sizeof(text), "the name %s is in use by %pISpc, asked for by %pISpc",
-		 hs->peer->name, &here, &hs->from);
-	handshake_refuse(hs, TALLY_REFUSE_NAME_IN_USE, text);
 }
 
 static int handshake_send_ready(struct tally_handshake *hs,
@@ -265,40 +400,41 @@ static int handshake_send_ready(struct tally_handshake *hs,
 
 	if (!hs->node->auth.key_len)
 		memcpy(ready.key, key, sizeof(ready.key));
-	err = tally_ready_sign(hs->node, key, &ready, ready.mac);
+	err = tally_auth_ready(&hs->node->auth, key, &ready, ready.mac);
 	if (err)
 		return err;
-	return tally_handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
+	return handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
+}
+
+static const struct tally_msg_hello *theirs(const struct tally_handshake *hs)
+{
+	return hs->incoming ? &hs->t.hello : &hs->t.challenge;
 }
 
 static struct tally_session *handshake_new_session(struct tally_handshake *hs,
-						   u64 id, u16 my_slot,
-						   const u8 *key)
+						   u64 id, u16 my_slot)
 {
-	const struct tally_msg_hello *theirs = hs->incoming ? &hs->t.hello :
-							      &hs->t.challenge;
-	struct tally_session_params params = { .id = id, .my_slot = my_slot };
-	struct tally_session *s;
+	const struct tally_msg_hello *a = &hs->t.hello, *b = &hs->t.challenge;
+	struct tally_session_params params = {
+		.id = id,
+		.incarnation = be64_to_cpu(theirs(hs)->incarnation),
+		.epoch = be64_to_cpu(theirs(hs)->epoch),
+		.features = be32_to_cpu(theirs(hs)->features),
+		.my_slot = my_slot,
+		.lanes = min(a->lanes, b->lanes),
+		.lease_ms = min(be32_to_cpu(a->lease_ms),
+				be32_to_cpu(b->lease_ms)),
+	};
 
-	handshake_params(hs, theirs, &params);
-	memcpy(params.key, key, sizeof(params.key));
-	s = tally_session_create(hs->conn, &params);
-	if (!IS_ERR(s) && !tally_peer_session_set(hs->peer, s)) {
-		tally_session_finish(s, -ESHUTDOWN);
-		tally_session_put(s);
-		return ERR_PTR(-ESHUTDOWN);
-	}
-	return s;
+	return tally_peer_session_new(hs->peer, hs->conn->dev, &params);
 }
 
 /* The conn is the session's now: the handshake is done. */
 static void handshake_done(struct tally_handshake *hs)
 {
-	tally_peer_saw_epoch(hs->peer, be64_to_cpu(hs->incoming ?
-						   hs->t.hello.epoch :
-						   hs->t.challenge.epoch));
-	tally_half_finish(hs);
-	tally_half_put(hs);
+	tally_peer_saw_epoch(hs->peer, be64_to_cpu(theirs(hs)->epoch));
+	handshake_finish(hs);
+	handshake_put(hs);
 }
 
 /* Responder: the initiator proved itself. */
@@ -308,26 +444,29 @@ static void handshake_admit(struct tally_handshake *hs)
 	u8 key[TALLY_MAC_SIZE];
 	enum tally_refusal reason;
 	u64 id = get_random_u64();
+	char text[128] = "";
 	bool resumed;
 
 	reason = handshake_settle(hs, &s);
 	resumed = s;
-	if (reason == TALLY_REFUSE_NAME_IN_USE) {
-		handshake_name_in_use(hs);
-		return;
-	}
-	if (!reason && tally_hello_session_key(hs->node, &hs->t, key))
+	if (reason == TALLY_REFUSE_NAME_IN_USE)
+		snprintf(text, sizeof(text), "the name %s is in use by %pISpc, asked for by %pISpc",
+			 hs->peer->name, &hs->peer->addr, &hs->from);
+	if (!reason && tally_auth_session_key(&hs->node->auth, &hs->t, key))
 		reason = TALLY_REFUSE_AUTH;
 	if (!reason && !s)
-		s = handshake_new_session(hs, id ?: 1, 0, key);
+		s = handshake_new_session(hs, id ?: 1, 0);
 	if (reason || IS_ERR(s)) {
-		handshake_refuse(hs, reason ?: TALLY_REFUSE_BUSY, NULL);
+		handshake_refuse(hs, reason ?: TALLY_REFUSE_BUSY,
+				 *text ? text : NULL);
+		if (!IS_ERR_OR_NULL(s))
+			tally_session_put(s);
 		return;
 	}
 	tally_handshake_cancel(hs->peer, -ENOTCONN);
 	/* The lanes may come as soon as READY is out. */
-	if (tally_session_open_link(s, hs->conn, resumed, false, key,
-				    ktime_get_boottime_ns())) {
+	if (tally_link_open(s, hs->conn, resumed, false, key,
+			    ktime_get_boottime_ns())) {
 		handshake_refuse(hs, TALLY_REFUSE_BUSY, NULL);
 		tally_session_put(s);
 		return;
@@ -348,12 +487,12 @@ static void handshake_prove(struct tally_handshake *hs, const void *body,
 		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
 		return;
 	}
-	if (!tally_hello_proved(hs->node, TALLY_LABEL_INITIATOR, &hs->t,
-				prove->mac)) {
+	if (!tally_auth_proved(&hs->node->auth, TALLY_LABEL_INITIATOR, &hs->t,
+			       prove->mac)) {
 		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
 		return;
 	}
-	/* Who is admitted frees the handshake. */
+	/* An admission frees the handshake. */
 	peer = tally_peer_get(hs->peer);
 	mutex_lock(&peer->admit);
 	handshake_admit(hs);
@@ -382,19 +521,21 @@ static bool handshake_ready_key(struct tally_handshake *hs,
 	u8 mac[TALLY_MAC_SIZE];
 
 	if (hs->node->auth.key_len) {
-		if (tally_hello_session_key(hs->node, &hs->t, key))
+		if (tally_auth_session_key(&hs->node->auth, &hs->t, key))
 			return false;
 	} else {
 		memcpy(key, ready->key, TALLY_MAC_SIZE);
 	}
-	return !tally_ready_sign(hs->node, key, ready, mac) &&
+	return !tally_auth_ready(&hs->node->auth, key, ready, mac) &&
 	       tally_auth_equal(mac, ready->mac, sizeof(mac));
 }
 
-/* Initiator: the session READY speaks of, referenced, or ERR_PTR. */
+/*
+ * Initiator: the session READY speaks of, referenced, or ERR_PTR. One that goes
+ * on is so only after its users were told that the link was down.
+ */
 static struct tally_session *handshake_join(struct tally_handshake *hs,
-					    const struct tally_msg_ready *ready,
-					    const u8 *key)
+					    const struct tally_msg_ready *ready)
 {
 	struct tally_session *old = tally_peer_any_session(hs->peer);
 	u64 id = be64_to_cpu(ready->session);
@@ -402,18 +543,19 @@ static struct tally_session *handshake_join(struct tally_handshake *hs,
 
 	if (ready->resumed) {
 		if (old && old->id == id &&
-		    old->my_slot == be16_to_cpu(ready->slot))
+		    old->my_slot == be16_to_cpu(ready->slot) &&
+		    !tally_session_break_wait(old, -ENOTCONN))
 			return old;
 		err = -ESTALE;
 	}
 	if (old) {
 		if (!err)
-			err = tally_session_finish(old, -ENOTCONN);
+			err = tally_session_fence_wait(old, -ENOTCONN);
 		tally_session_put(old);
 	}
 	if (err)
 		return ERR_PTR(err);
-	return handshake_new_session(hs, id, be16_to_cpu(ready->slot), key);
+	return handshake_new_session(hs, id, be16_to_cpu(ready->slot));
 }
 
 static void handshake_ready(struct tally_handshake *hs, const void *body,
@@ -431,27 +573,28 @@ static void handshake_ready(struct tally_handshake *hs, const void *body,
 		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
 		return;
 	}
-	s = handshake_join(hs, ready, key);
+	s = handshake_join(hs, ready);
 	if (IS_ERR(s)) {
 		tally_conn_fail(hs->conn, PTR_ERR(s));
 		return;
 	}
-	if (tally_session_open_link(s, hs->conn, ready->resumed, true, key,
-				    hs->since))
+	if (tally_link_open(s, hs->conn, ready->resumed, true, key, hs->since))
 		tally_conn_fail(hs->conn, -ENOTCONN);
 	else
 		handshake_done(hs);
 	tally_session_put(s);
 }
 
-void tally_handshake_message(struct tally_conn *conn,
-			     const struct tally_hdr *hdr, const void *body,
-			     u32 len)
+static void handshake_message(struct tally_conn *conn,
+			      const struct tally_hdr *hdr, const void *body,
+			      u32 len)
 {
 	struct tally_handshake *hs = conn->owner;
 	u16 type = be16_to_cpu(hdr->type);
+	unsigned int noio;
 
 	hs->conn = conn;
+	trace_tally_handshake_step(conn, hs->incoming, type);
 	if (type == TALLY_MSG_REFUSE) {
 		handshake_refused(hs, body, len);
 		return;
@@ -463,6 +606,8 @@ void tally_handshake_message(struct tally_conn *conn,
 		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
 		return;
 	}
+	/* A resumed session may be what memory waits for. */
+	noio = memalloc_noio_save();
 	switch (type) {
 	case TALLY_MSG_HELLO:
 		handshake_hello(hs, body, len);
@@ -476,5 +621,264 @@ void tally_handshake_message(struct tally_conn *conn,
 	case TALLY_MSG_READY:
 		handshake_ready(hs, body, len);
 		break;
+	}
+	memalloc_noio_restore(noio);
+}
+
+static int handshake_bind(struct tally_conn *conn, struct tally_dev *dev)
+{
+	conn->pd = dev->ctrl_pd;
+	return 0;
+}
+
+static void handshake_start(struct work_struct *work)
+{
+	struct tally_handshake *hs = container_of(work, struct tally_handshake,
+						  start);
+	struct tally_session *old = tally_peer_session(hs->peer);
+
+	hello_fill(hs, &hs->t.hello, old ? old->id : 0);
+	if (old)
+		tally_session_put(old);
+	hs->expect = TALLY_MSG_CHALLENGE;
+	handshake_arm(hs, HANDSHAKE_TIMEOUT);
+	handshake_send(hs, TALLY_MSG_HELLO, &hs->t.hello,
+		       sizeof(hs->t.hello));
+	tally_conn_put(hs->conn);
+	handshake_put(hs);
+}
+
+/* CM handler context. */
+static void handshake_up(struct tally_conn *conn)
+{
+	struct tally_handshake *hs = conn->owner;
+
+	if (hs->incoming)
+		return;
+	hs->conn = tally_conn_get(conn);
+	kref_get(&hs->ref);
+	queue_work(hs->node->wq, &hs->start);
+}
+
+static void handshake_down(struct tally_conn *conn, int err)
+{
+	struct tally_handshake *hs = conn->owner;
+
+	handshake_finish(hs);
+	if (!hs->incoming)
+		tally_peer_failed(hs->peer, err, hs->refusal ?: conn->refusal,
+				  hs->refusal ? hs->text : NULL);
+	tally_conn_put(conn);
+	handshake_put(hs);
+}
+
+static const struct tally_conn_ops handshake_ops = {
+	.bind = handshake_bind,
+	.up = handshake_up,
+	.down = handshake_down,
+	.message = handshake_message,
+};
+
+static struct tally_handshake *handshake_alloc(struct tally_node *node,
+					       bool incoming)
+{
+	struct tally_handshake *hs = kzalloc(sizeof(*hs), GFP_KERNEL);
+
+	if (!hs)
+		return NULL;
+	kref_init(&hs->ref);
+	INIT_LIST_HEAD(&hs->list);
+	INIT_WORK(&hs->start, handshake_start);
+	INIT_DELAYED_WORK(&hs->deadline, handshake_deadline);
+	hs->node = tally_node_get(node);
+	hs->incoming = incoming;
+	hs->expect = incoming ? TALLY_MSG_HELLO : 0;
+	return hs;
+}
+
+/**
+ * tally_handshake_connect - begin an attempt
+ * @peer: the peer; under peer->lock
+ *
+ * Return: 0, and tally_peer_failed() or a session follows; or an errno.
+ */
+int tally_handshake_connect(struct tally_peer *peer)
+{
+	struct tally_conn_params params = {
+		.ops = &handshake_ops,
+		.stats = &peer->node->stats,
+		.messages = true,
+		.lease_ms = peer->node->config.lease_ms,
+		.priv = {
+			.magic = cpu_to_be32(TALLY_WIRE_MAGIC),
+			.version = cpu_to_be16(TALLY_WIRE_VERSION),
+			.kind = TALLY_KIND_CONTROL,
+		},
+	};
+	struct tally_handshake *hs = handshake_alloc(peer->node, false);
+	struct tally_conn *conn;
+
+	lockdep_assert_held(&peer->lock);
+	if (!hs)
+		return -ENOMEM;
+	hs->peer = tally_peer_get(peer);
+	kref_get(&hs->ref);	/* the conn's; ours lasts until return */
+	params.owner = hs;
+	peer->attempt = hs;
+	conn = tally_conn_connect(peer->node->net,
+				  (struct sockaddr *)&peer->addr, &params);
+	if (IS_ERR(conn)) {
+		peer->attempt = NULL;
+		handshake_put(hs);
+		handshake_put(hs);
+		return PTR_ERR(conn);
+	}
+	hs->conn = conn;
+	handshake_put(hs);
+	return 0;
+}
+
+/**
+ * tally_handshake_cancel - give our attempt at a peer up
+ * @peer: the peer
+ * @err: why
+ */
+void tally_handshake_cancel(struct tally_peer *peer, int err)
+{
+	struct tally_conn *conn = NULL;
+
+	mutex_lock(&peer->lock);
+	if (peer->attempt && peer->attempt->conn)
+		conn = tally_conn_get(peer->attempt->conn);
+	mutex_unlock(&peer->lock);
+	if (!conn)
+		return;
+	tally_conn_fail(conn, err);
+	tally_conn_put(conn);
+}
+
+static bool same_host(const struct sockaddr_storage *a,
+		      const struct sockaddr *b)
+{
+	if (a->ss_family != b->sa_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((struct sockaddr_in *)b)->sin_addr.s_addr;
+	return ipv6_addr_equal(&((struct sockaddr_in6 *)a)->sin6_addr,
+			       &((struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+/* Under node->half_lock: the oldest half-open one goes when there are too many. */
+static void handshake_make_room(struct tally_node *node,
+				const struct sockaddr *from)
+{
+	struct tally_handshake *hs, *oldest = NULL, *same = NULL, *victim;
+	u32 n = 0;
+
+	lockdep_assert_held(&node->half_lock);
+	list_for_each_entry(hs, &node->half, list) {
+		if (!hs->incoming || hs->evicted || !hs->conn)
+			continue;
+		if (!oldest)
+			oldest = hs;
+		if (!same_host(&hs->from, from))
+			continue;
+		if (!same)
+			same = hs;
+		n++;
+	}
+	victim = n >= HALF_OPEN_PEER ? same :
+		 node->half_count >= HALF_OPEN_MAX ? oldest : NULL;
+	if (!victim)
+		return;
+	victim->evicted = true;
+	node->half_count--;
+	atomic64_inc(&node->stats.refused[TALLY_REFUSE_BUSY]);
+	tally_conn_fail(victim->conn, -EBUSY);
+}
+
+/**
+ * tally_handshake_request - may this connection try to become a link?
+ * @node: our node
+ * @from: where from
+ * @params: filled when it may
+ *
+ * Context: CM handler. tally_handshake_accepted() must follow.
+ * Return: TALLY_REFUSE_NONE or why not.
+ */
+enum tally_refusal tally_handshake_request(struct tally_node *node,
+					   const struct sockaddr *from,
+					   struct tally_conn_params *params)
+{
+	struct tally_handshake *hs;
+	bool running;
+
+	hs = handshake_alloc(node, true);
+	if (!hs)
+		return TALLY_REFUSE_BUSY;
+	memcpy(&hs->from, from, from->sa_family == AF_INET ?
+	       sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+	spin_lock(&node->half_lock);
+	running = node->state == TALLY_NODE_RUNNING;
+	if (running) {
+		handshake_make_room(node, from);
+		list_add_tail(&hs->list, &node->half);
+		node->half_count++;
+	}
+	spin_unlock(&node->half_lock);
+	if (!running) {
+		handshake_put(hs);
+		return TALLY_REFUSE_SHUTDOWN;
+	}
+	kref_get(&hs->ref);	/* the conn's; ours lasts until accepted() */
+	params->ops = &handshake_ops;
+	params->owner = hs;
+	params->messages = true;
+	params->lease_ms = node->config.lease_ms;
+	return TALLY_REFUSE_NONE;
+}
+
+/**
+ * tally_handshake_accepted - what became of an accepted control conn
+ * @params: as filled by tally_handshake_request()
+ * @conn: the conn, whose reference passes on, or NULL
+ */
+void tally_handshake_accepted(struct tally_conn_params *params,
+			      struct tally_conn *conn)
+{
+	struct tally_handshake *hs = params->owner;
+
+	if (conn) {
+		hs->conn = conn;
+		handshake_arm(hs, HANDSHAKE_TIMEOUT);
+	} else {
+		handshake_finish(hs);
+		handshake_put(hs);
+	}
+	handshake_put(hs);
+}
+
+/**
+ * tally_handshakes_stop - end every incoming handshake and wait
+ * @node: node that stops; its listener is gone
+ */
+void tally_handshakes_stop(struct tally_node *node)
+{
+	struct tally_handshake *hs;
+	struct tally_conn *conn;
+
+	for (;;) {
+		conn = NULL;
+		spin_lock(&node->half_lock);
+		hs = list_first_entry_or_null(&node->half,
+					      struct tally_handshake, list);
+		if (hs)
+			conn = tally_conn_get(hs->conn);
+		spin_unlock(&node->half_lock);
+		if (!hs)
+			return;
+		tally_conn_close(conn, -ESHUTDOWN);
+		tally_conn_put(conn);
 	}
 }

@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/ktime.h>
+#include "base/trace.h"
 #include "session/lease.h"
-#include "session/node.h"
 
 static u64 lease_ns(struct tally_session *s)
 {
 	return (u64)s->lease_ms * NSEC_PER_MSEC;
 }
 
-/* What a client may count from the moment it asked. */
-static u64 lease_client(struct tally_session *s)
+/* We asked at @since and were answered: we may act for some time after it. */
+static void lease_client(struct tally_session *s, u64 since)
 {
 	u64 lease = lease_ns(s);
+	unsigned long flags;
 
-	return lease - div_u64(lease, TALLY_LEASE_RHO) -
-	       div_u64(lease, TALLY_LEASE_MARGIN);
+	spin_lock_irqsave(&s->lock, flags);
+	s->valid_until = max(s->valid_until, since + lease -
+			     div_u64(lease, TALLY_LEASE_RHO) -
+			     div_u64(lease, TALLY_LEASE_MARGIN));
+	trace_tally_lease_client(s->id, s->valid_until);
+	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* What the home must wait from the moment it was asked. */
-static u64 lease_home(struct tally_session *s)
+/**
+ * tally_lease_extend - the peer asked for a renewal
+ * @s: the session: we wait for some time before we take anything back
+ */
+void tally_lease_extend(struct tally_session *s)
 {
-	return lease_ns(s) + div_u64(lease_ns(s), TALLY_LEASE_RHO);
+	u64 lease = lease_ns(s);
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->reclaim_at = max(s->reclaim_at, ktime_get_boottime_ns() + lease +
+			    div_u64(lease, TALLY_LEASE_RHO));
+	trace_tally_lease_home(s->id, s->reclaim_at);
+	spin_unlock_irqrestore(&s->lock, flags);
 }
 
 /*
@@ -32,19 +47,20 @@ static void lease_tick(struct work_struct *work)
 {
 	struct tally_session *s = container_of(work, struct tally_session,
 					       tick.work);
-	u64 now = ktime_get_boottime_ns(), next, until;
+	u64 now = ktime_get_boottime_ns(), next, deadline;
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
-	until = min(s->valid_until, s->reclaim_at);
+	deadline = min(s->valid_until, s->reclaim_at);
 	spin_unlock_irqrestore(&s->lock, flags);
-	if (now >= until) {
+	if (now >= deadline) {
+		trace_tally_lease_expired(s->id, deadline);
 		tally_stat_inc(&s->node->stats, TALLY_STAT_LEASE_LOST);
 		tally_session_fence(s, -ENOTCONN);
 		return;
 	}
-	tally_session_ping(s);
-	next = min(lease_ns(s) / 4, until - now);
+	tally_lease_ping(s);
+	next = min(lease_ns(s) / 4, deadline - now);
 	queue_delayed_work(s->node->wq, &s->tick, nsecs_to_jiffies(next) + 1);
 }
 
@@ -60,19 +76,27 @@ void tally_lease_init(struct tally_session *s)
 /**
  * tally_lease_start - a link begins
  * @s: the session
- * @since: our clock before the message that made the peer count was sent
+ * @since: our clock before the message that makes the peer count was sent
+ * @acked: it was answered; else tally_lease_acked() will say so. Until then
+ *	only a session that never was LIVE counts from it, as it holds nothing
  */
-void tally_lease_start(struct tally_session *s, u64 since)
+void tally_lease_start(struct tally_session *s, u64 since, bool acked)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&s->lock, flags);
-	s->valid_until = max(s->valid_until, since + lease_client(s));
-	s->reclaim_at = max(s->reclaim_at,
-			    ktime_get_boottime_ns() + lease_home(s));
-	spin_unlock_irqrestore(&s->lock, flags);
+	s->asked_at = since;
+	if (acked || !s->lived)
+		lease_client(s, since);
+	tally_lease_extend(s);
 	queue_delayed_work(s->node->wq, &s->tick,
 			   nsecs_to_jiffies(lease_ns(s) / 4) + 1);
+}
+
+/**
+ * tally_lease_acked - the peer has what we sent when the link began
+ * @s: the session
+ */
+void tally_lease_acked(struct tally_session *s)
+{
+	lease_client(s, s->asked_at);
 }
 
 /**
@@ -94,17 +118,17 @@ void tally_lease_stop(struct tally_session *s)
 }
 
 /**
- * tally_lease_extend - the peer asked for a renewal
- * @s: the session
+ * tally_lease_ping - ask for a renewal now
+ * @s: the session; a dead peer shows itself by a broken link
  */
-void tally_lease_extend(struct tally_session *s)
+void tally_lease_ping(struct tally_session *s)
 {
-	unsigned long flags;
+	struct tally_msg_renew renew = {
+		.stamp = cpu_to_be64(ktime_get_boottime_ns()),
+		.epoch = cpu_to_be64(s->peer_epoch),
+	};
 
-	spin_lock_irqsave(&s->lock, flags);
-	s->reclaim_at = max(s->reclaim_at,
-			    ktime_get_boottime_ns() + lease_home(s));
-	spin_unlock_irqrestore(&s->lock, flags);
+	tally_session_send(s, TALLY_MSG_RENEW, &renew, sizeof(renew));
 }
 
 /**
@@ -116,13 +140,9 @@ void tally_lease_extend(struct tally_session *s)
  */
 int tally_lease_renewed(struct tally_session *s, u64 stamp)
 {
-	unsigned long flags;
-
 	if (stamp > ktime_get_boottime_ns())
 		return -EPROTO;
-	spin_lock_irqsave(&s->lock, flags);
-	s->valid_until = max(s->valid_until, stamp + lease_client(s));
-	spin_unlock_irqrestore(&s->lock, flags);
+	lease_client(s, stamp);
 	return 0;
 }
 
@@ -136,6 +156,7 @@ void tally_lease_release(struct tally_session *s)
 
 	spin_lock_irqsave(&s->lock, flags);
 	s->reclaim_at = ktime_get_boottime_ns();
+	trace_tally_lease_home(s->id, s->reclaim_at);
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
@@ -161,9 +182,9 @@ bool tally_session_lease_valid(struct tally_session *s, u64 now)
  */
 u64 tally_session_lease_left(struct tally_session *s)
 {
-	u64 now = ktime_get_boottime_ns(), until = READ_ONCE(s->valid_until);
+	u64 now = ktime_get_boottime_ns();
 
-	if (READ_ONCE(s->state) == TALLY_SESSION_OVER || now >= until)
+	if (!tally_session_lease_valid(s, now))
 		return 0;
-	return div_u64(until - now, NSEC_PER_MSEC);
+	return div_u64(READ_ONCE(s->valid_until) - now, NSEC_PER_MSEC);
 }

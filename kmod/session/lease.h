@@ -15,16 +15,15 @@
 #define TALLY_LEASE_MARGIN	64	/* margin: one part in so many */
 
 void tally_lease_init(struct tally_session *s);
-/* A link begins: the peer's count began after @since. */
-void tally_lease_start(struct tally_session *s, u64 since);
-/* The link is up: renew now. */
+void tally_lease_start(struct tally_session *s, u64 since, bool acked);
+void tally_lease_acked(struct tally_session *s);
 void tally_lease_kick(struct tally_session *s);
 void tally_lease_stop(struct tally_session *s);
-/* The peer renewed: we, as its home, wait longer. */
+void tally_lease_ping(struct tally_session *s);
 void tally_lease_extend(struct tally_session *s);
-/* The peer answered the renewal we stamped so. -EPROTO: never sent. */
 int tally_lease_renewed(struct tally_session *s, u64 stamp);
-/* The peer gave up all it held: we need not wait. */
 void tally_lease_release(struct tally_session *s);
+bool tally_session_lease_valid(struct tally_session *s, u64 now);
+u64 tally_session_lease_left(struct tally_session *s);
 
 #endif

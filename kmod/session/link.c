@@ -5,24 +5,17 @@
  *
  * Messages, renewals of leases among them, have that conn for themselves: on a
  * lane they would wait behind atomics and READs, of which only few may be under
- * way at once (race B22).
+ * way at once.
  */
 #include <linux/random.h>
-#include "transport/cm.h"
-#include "session/hello.h"
+#include <linux/sched/mm.h>
 #include "session/lease.h"
 #include "session/link.h"
-#include "session/node.h"
-#include "session/peer.h"
 #include "session/rpc.h"
-
-static const struct tally_session_ops *upper(void)
-{
-	return &tally_node_ops()->session;
-}
+#include "transport/cm.h"
 
 /* A conn begins to count; false when the session no longer wants it. */
-static bool session_conn_begin(struct tally_session *s)
+static bool link_conn_begin(struct tally_session *s)
 {
 	unsigned long flags;
 	bool wanted;
@@ -37,22 +30,25 @@ static bool session_conn_begin(struct tally_session *s)
 	return wanted;
 }
 
-static void session_conn_end(struct tally_session *s, struct tally_conn *conn,
-			     int err)
+/* @conn: NULL when it never was made. */
+static void link_conn_end(struct tally_session *s, struct tally_conn *conn,
+			  int err)
 {
 	unsigned long flags;
 	u32 i;
 
 	spin_lock_irqsave(&s->lock, flags);
-	if (conn && s->ctrl == conn)
+	if (s->ctrl == conn)
 		s->ctrl = NULL;
-	for (i = 0; i < TALLY_LANES_MAX; i++) {
-		if (conn && s->lane[i] == conn) {
+	for (i = 0; conn && i < TALLY_LANES_MAX; i++) {
+		if (s->lane[i] == conn) {
 			s->lane[i] = NULL;
 			s->lanes_up--;
 		}
 	}
 	s->conns--;
+	/* At once: while it is LIVE every lane is there. */
+	tally_session_set_state(s, TALLY_SESSION_BROKEN, err);
 	spin_unlock_irqrestore(&s->lock, flags);
 	tally_session_break(s, err);
 	if (conn)
@@ -60,13 +56,13 @@ static void session_conn_end(struct tally_session *s, struct tally_conn *conn,
 	tally_session_put(s);
 }
 
-static void session_conn_down(struct tally_conn *conn, int err)
+static void link_conn_down(struct tally_conn *conn, int err)
 {
-	session_conn_end(conn->owner, conn, err);
+	link_conn_end(conn->owner, conn, err);
 }
 
-/* The link is complete: say so, once, to the layer above. */
-static void session_go_live(struct tally_session *s)
+/* The link is complete: say so, once, to the layers above. */
+static void link_go_live(struct tally_session *s)
 {
 	unsigned long flags;
 	bool live;
@@ -77,7 +73,7 @@ static void session_go_live(struct tally_session *s)
 	       tally_session_set_state(s, TALLY_SESSION_LIVE, 0);
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (live) {
-		tally_peer_session_live(s->peer, s);
+		s->owner_ops->live(s);
 		s->announced = true;
 		s->lived = true;
 		if (s->resumed)
@@ -86,37 +82,39 @@ static void session_go_live(struct tally_session *s)
 		tally_node_event(s->node, "up", s->name,
 				 s->resumed ? "resumed" : "new");
 		tally_rpc_resend(s);
-		upper()->live(s, s->resumed);
+		s->node->ops->session->live(s, s->resumed);
 		tally_lease_kick(s);
 	}
 	mutex_unlock(&s->upcall);
 }
 
-static void session_send_active(struct tally_session *s, u16 type)
+static void link_send_active(struct tally_session *s, u16 type)
 {
 	struct tally_msg_active active = {
 		.slot = cpu_to_be16(s->peer_slot),
 	};
 
-	tally_session_transmit(s, true, type, &active, sizeof(active), NULL, 0);
+	tally_session_send(s, type, &active, sizeof(active));
 }
 
 /* Responder: ACTIVE came and every lane is up. */
-static void session_answer_active(struct tally_session *s)
+static void link_answer_active(struct tally_session *s)
 {
-	session_send_active(s, TALLY_MSG_ACTIVE_ACK);
-	session_go_live(s);
+	link_send_active(s, TALLY_MSG_ACTIVE_ACK);
+	link_go_live(s);
 }
 
 void tally_link_lanes_work(struct work_struct *work)
 {
 	struct tally_session *s = container_of(work, struct tally_session,
 					       lanes_work);
+	unsigned int noio = memalloc_noio_save();
 
 	if (s->initiator)
-		session_send_active(s, TALLY_MSG_ACTIVE);
+		link_send_active(s, TALLY_MSG_ACTIVE);
 	else if (READ_ONCE(s->active))
-		session_answer_active(s);
+		link_answer_active(s);
+	memalloc_noio_restore(noio);
 	tally_session_put(s);
 }
 
@@ -154,10 +152,10 @@ static void lane_up(struct tally_conn *conn)
 static const struct tally_conn_ops lane_ops = {
 	.bind = lane_bind,
 	.up = lane_up,
-	.down = session_conn_down,
+	.down = link_conn_down,
 };
 
-static int session_open_lane(struct tally_session *s, u8 lane)
+static int link_open_lane(struct tally_session *s, u8 lane)
 {
 	struct tally_conn_params params = {
 		.ops = &lane_ops,
@@ -176,22 +174,22 @@ static int session_open_lane(struct tally_session *s, u8 lane)
 	int err;
 
 	get_random_bytes(params.priv.nonce, sizeof(params.priv.nonce));
-	err = tally_lane_tag(s->node, s->key, &params.priv, params.priv.tag);
+	err = tally_auth_tag(&s->node->auth, s->key, &params.priv, params.priv.tag);
 	if (err)
 		return err;
-	if (!session_conn_begin(s))
+	if (!link_conn_begin(s))
 		return -ENOTCONN;
 	conn = tally_conn_connect(s->node->net,
 				  (struct sockaddr *)&s->addr, &params);
 	if (IS_ERR(conn)) {
-		session_conn_end(s, NULL, PTR_ERR(conn));
+		link_conn_end(s, NULL, PTR_ERR(conn));
 		return PTR_ERR(conn);
 	}
 	return 0;
 }
 
-static int session_active(struct tally_session *s, u16 type, const void *body,
-			  u32 len)
+static int link_active(struct tally_session *s, u16 type, const void *body,
+		       u32 len)
 {
 	const struct tally_msg_active *active = body;
 	bool initiator = type == TALLY_MSG_ACTIVE_ACK;
@@ -203,7 +201,7 @@ static int session_active(struct tally_session *s, u16 type, const void *body,
 	    memchr_inv(active->reserved, 0, sizeof(active->reserved)))
 		return -EPROTO;
 	if (initiator) {
-		session_go_live(s);
+		link_go_live(s);
 		return 0;
 	}
 	if (slot <= TALLY_SLOT_HOME || slot > TALLY_SLOT_MAX)
@@ -218,13 +216,14 @@ static int session_active(struct tally_session *s, u16 type, const void *body,
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (!first)
 		return -EPROTO;
+	tally_lease_acked(s);
 	if (complete)
-		session_answer_active(s);
+		link_answer_active(s);
 	return 0;
 }
 
-static int session_goodbye_came(struct tally_session *s, const void *body,
-				u32 len)
+static int link_goodbye_came(struct tally_session *s, const void *body,
+			     u32 len)
 {
 	const struct tally_msg_goodbye *bye = body;
 
@@ -237,8 +236,8 @@ static int session_goodbye_came(struct tally_session *s, const void *body,
 	return 0;
 }
 
-static int session_renew_came(struct tally_session *s, u16 type,
-			      const void *body, u32 len)
+static int link_renew_came(struct tally_session *s, u16 type,
+			   const void *body, u32 len)
 {
 	const struct tally_msg_renew *renew = body;
 
@@ -247,14 +246,12 @@ static int session_renew_came(struct tally_session *s, u16 type,
 	if (type == TALLY_MSG_RENEW_ACK)
 		return tally_lease_renewed(s, be64_to_cpu(renew->stamp));
 	tally_lease_extend(s);
-	tally_session_transmit(s, false, TALLY_MSG_RENEW_ACK, renew, sizeof(*renew),
-			       NULL, 0);
+	tally_session_send(s, TALLY_MSG_RENEW_ACK, renew, sizeof(*renew));
 	return 0;
 }
 
-static int session_dispatch(struct tally_session *s,
-			    const struct tally_hdr *hdr, const void *body,
-			    u32 len)
+static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
+			 const void *body, u32 len)
 {
 	u16 type = be16_to_cpu(hdr->type);
 
@@ -264,12 +261,12 @@ static int session_dispatch(struct tally_session *s,
 	switch (type) {
 	case TALLY_MSG_ACTIVE:
 	case TALLY_MSG_ACTIVE_ACK:
-		return session_active(s, type, body, len);
+		return link_active(s, type, body, len);
 	case TALLY_MSG_GOODBYE:
-		return session_goodbye_came(s, body, len);
+		return link_goodbye_came(s, body, len);
 	case TALLY_MSG_RENEW:
 	case TALLY_MSG_RENEW_ACK:
-		return session_renew_came(s, type, body, len);
+		return link_renew_came(s, type, body, len);
 	}
 	if (!tally_session_is_live(s))
 		return -EPROTO;
@@ -278,21 +275,27 @@ static int session_dispatch(struct tally_session *s,
 	if (type >= TALLY_MSG_ATTACH && type < TALLY_MSG_FORGET)
 		return tally_rpc_receive_request(s, hdr, body, len);
 	if (type >= TALLY_MSG_FORGET)
-		return upper()->message(s, type, body, len);
+		return s->node->ops->session->message(s, type, body, len);
 	return -EPROTO;
 }
 
-static void session_message(struct tally_conn *conn,
-			    const struct tally_hdr *hdr, const void *body,
-			    u32 len)
+/*
+ * What comes may be what memory waits for, a lock handed over among others:
+ * no allocation on this way starts writing back.
+ */
+static void link_message(struct tally_conn *conn, const struct tally_hdr *hdr,
+			 const void *body, u32 len)
 {
 	struct tally_session *s = conn->owner;
+	unsigned int noio;
 	int err;
 
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
 	    READ_ONCE(s->state) == TALLY_SESSION_BROKEN)
 		return;
-	err = session_dispatch(s, hdr, body, len);
+	noio = memalloc_noio_save();
+	err = link_dispatch(s, hdr, body, len);
+	memalloc_noio_restore(noio);
 	if (err == -ENOMEM)
 		tally_session_break(s, err);	/* a message is lost only with its link */
 	else if (err)
@@ -300,33 +303,34 @@ static void session_message(struct tally_conn *conn,
 }
 
 static const struct tally_conn_ops ctrl_ops = {
-	.down = session_conn_down,
-	.message = session_message,
+	.down = link_conn_down,
+	.message = link_message,
 };
 
 /**
- * tally_session_open_link - begin a link
- * @s: session without a link
+ * tally_link_open - begin a link
+ * @s: session without a link, whose down() was called
  * @ctrl: its control conn; the owner's reference passes to the session
  * @resumed: it was LIVE before
  * @initiator: we open the lanes
  * @key: session key of this link
- * @since: our clock (CLOCK_BOOTTIME ns) before the peer's lease began
+ * @since: our clock (CLOCK_BOOTTIME ns) before the message that makes the peer,
+ *	as home, count for this link was sent
  *
  * Context: from @ctrl's message() upcall; sleeps.
  * Return: 0; -ENOTCONN when the session cannot have a link (then @ctrl is
  * still the caller's).
  */
-int tally_session_open_link(struct tally_session *s, struct tally_conn *ctrl,
-			    bool resumed, bool initiator,
-			    const u8 *key, u64 since)
+int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
+		    bool resumed, bool initiator, const u8 *key, u64 since)
 {
 	unsigned long flags;
 	bool opened = false;
 	u32 i;
 
 	spin_lock_irqsave(&s->lock, flags);
-	if (!s->conns && tally_session_set_state(s, TALLY_SESSION_OPENING, 0)) {
+	if (!s->conns && !s->announced &&
+	    tally_session_set_state(s, TALLY_SESSION_OPENING, 0)) {
 		opened = true;
 		s->ctrl = ctrl;
 		s->conns = 1;
@@ -342,40 +346,40 @@ int tally_session_open_link(struct tally_session *s, struct tally_conn *ctrl,
 	tally_session_get(s);
 	ctrl->owner = s;
 	ctrl->ops = &ctrl_ops;
-	tally_lease_start(s, since);
+	tally_lease_start(s, since, initiator);
 	if (!initiator)
 		return 0;
 	for (i = 0; i < s->lanes; i++)
-		if (session_open_lane(s, i))
+		if (link_open_lane(s, i))
 			tally_session_break(s, -ENOTCONN);
 	return 0;
 }
 
 /**
- * tally_session_lane_request - may this connection be a lane?
+ * tally_link_lane_request - may this connection be a lane?
  * @s: session it names
  * @dev: device it came in on
  * @req: its connection data
  * @params: filled when it may
  *
  * Context: CM handler; sleeps for the MAC.
- * Return: TALLY_REFUSE_NONE, and tally_session_lane_accepted() must follow;
+ * Return: TALLY_REFUSE_NONE, and tally_link_lane_accepted() must follow;
  * or why not.
  */
-enum tally_refusal tally_session_lane_request(struct tally_session *s,
-					      struct tally_dev *dev,
-					      const struct tally_cm_req *req,
-					      struct tally_conn_params *params)
+enum tally_refusal tally_link_lane_request(struct tally_session *s,
+					   struct tally_dev *dev,
+					   const struct tally_cm_req *req,
+					   struct tally_conn_params *params)
 {
 	u8 tag[TALLY_TAG_SIZE];
 
 	if (s->initiator || dev != s->dev || req->lane >= s->lanes ||
 	    READ_ONCE(s->state) != TALLY_SESSION_OPENING)
 		return TALLY_REFUSE_STALE;
-	if (tally_lane_tag(s->node, s->key, req, tag) ||
+	if (tally_auth_tag(&s->node->auth, s->key, req, tag) ||
 	    !tally_auth_equal(tag, req->tag, sizeof(tag)))
 		return TALLY_REFUSE_BAD_TAG;
-	if (!session_conn_begin(s))
+	if (!link_conn_begin(s))
 		return TALLY_REFUSE_STALE;
 	params->ops = &lane_ops;
 	params->owner = s;
@@ -386,13 +390,13 @@ enum tally_refusal tally_session_lane_request(struct tally_session *s,
 }
 
 /**
- * tally_session_lane_accepted - what became of an accepted lane
+ * tally_link_lane_accepted - what became of an accepted lane
  * @s: the session
  * @conn: the conn, whose reference passes to the session, or NULL
  */
-void tally_session_lane_accepted(struct tally_session *s,
-				 struct tally_conn *conn)
+void tally_link_lane_accepted(struct tally_session *s,
+			      struct tally_conn *conn)
 {
 	if (!conn)
-		session_conn_end(s, NULL, -ENOTCONN);
+		link_conn_end(s, NULL, -ENOTCONN);
 }

@@ -6,15 +6,18 @@
 #ifndef TALLY_NODE_H
 #define TALLY_NODE_H
 
+#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
-#include "session/auth.h"
-#include "session/session.h"
+#include "base/names.h"
 #include "base/stats.h"
+#include "session/auth.h"
 
 #define TALLY_PORT_DEFAULT	7475
 #define TALLY_LEASE_DEFAULT	2000	/* ms */
@@ -22,11 +25,13 @@
 #define TALLY_LEASE_MAX		600000
 #define TALLY_SLOT_HOME		1	/* our own node slot in our words */
 #define TALLY_SLOT_MAX		4095
-#define TALLY_HALF_OPEN_MAX	32
-#define TALLY_HALF_OPEN_PEER	4
 
-struct tally_listener;
 struct tally_arenas;
+struct tally_listener;
+struct tally_node;
+struct tally_peer;
+struct tally_session;
+struct tally_session_ops;
 struct tally_views;
 
 enum tally_node_state {
@@ -42,8 +47,8 @@ enum tally_node_state {
  * @lease_ms: lease
  * @epoch: ordered epoch from stable storage, 0 without one (14 bits)
  * @key: description of the cluster key in the caller's keyrings, "" for none
- * @clean: nobody holds a lock of this home any more, so that it need not wait
- *	for a lease before it grants (the administrator's word)
+ * @clean: no lock of this home is held any more, so that it need not wait for
+ *	a lease before it grants (the administrator's word)
  * @no_atomics: never post atomics from this node; use arenas by message
  * @mem_limit: bytes of region memory its arenas may take together, 0: no limit
  */
@@ -59,13 +64,12 @@ struct tally_node_config {
 };
 
 /**
- * struct tally_user - somebody who uses a node: an open file, a mount, a
- *	kernel handle; for `node show users`
+ * struct tally_user - a user of a node: an open file, a mount, a kernel handle
  * @list: in tally_node.users
  * @id: of this user of the node; larger than those before it in the list
  * @what: "file", "mount", "kernel"
  * @object: ARENA/OBJECT, ARENA or ""
- * @pid: who opened it
+ * @pid: the task that opened it
  * @comm: name of that task
  */
 struct tally_user {
@@ -78,12 +82,45 @@ struct tally_user {
 };
 
 /**
+ * struct tally_node_ops - the layers above, given once
+ * @session: see struct tally_session_ops
+ * @node_start: make node->arenas and node->views
+ * @node_stop: no new users; wake waiters with -ESHUTDOWN, delete arenas; all
+ *	sessions are OVER already
+ * @node_free: last reference is gone
+ * @event: something to be told to listeners (netlink monitor); any context
+ *	that may sleep
+ */
+struct tally_node_ops {
+	const struct tally_session_ops *session;
+	int (*node_start)(struct tally_node *node);
+	void (*node_stop)(struct tally_node *node);
+	void (*node_free)(struct tally_node *node);
+	void (*event)(struct tally_node *node, const char *event,
+		      const char *subject, const char *detail);
+};
+
+/**
+ * struct tally_peer_ops - how a peer reaches the other side
+ * @connect: begin an attempt, under peer->lock; tally_peer_failed() or a
+ *	session follows
+ * @cancel: give the attempt up, if there is one; process context
+ */
+struct tally_peer_ops {
+	int (*connect)(struct tally_peer *peer);
+	void (*cancel)(struct tally_peer *peer, int err);
+};
+
+/**
  * struct tally_node - see above
  * @list: in the list of nodes
  * @id: larger than those before it in the list, never used twice
  * @ref: memory of the struct; every pointer that outlives a call
+ * @ops: the layers above
+ * @peer_ops: for session/peer.c
  * @config: as given; constant
- * @net: its namespace, pinned
+ * @net: its namespace, pinned, as each of its CM ids pins it too: no exit hook of
+ *	the namespace runs while the node lives
  * @incarnation: random id of this start
  * @started: CLOCK_BOOTTIME ns
  * @auth: cluster key and HMAC
@@ -91,18 +128,23 @@ struct tally_user {
  * @wq: everything of this node that may sleep; unbound
  * @wait_wq: what waits for the answer of a peer, which may never come: no
  *	number of these may keep @wq from renewing a lease
+ * @end_wq: ends nodes and peers
  * @listener: accepts
- * @lock: protects peers, users, half, slots, state; process context, may be
+ * @lock: protects state, users, and changes of peers; process context, may be
  *	held while sleeping for memory, never while waiting for the network
  * @state: RUNNING, STOPPING, STOPPED
- * @peers: struct tally_peer
- * @last_peer: id of the last peer that was added
+ * @peers: struct tally_peer by id, for walks
+ * @peer_names: the same by name
+ * @peer_next: id of the next one
+ * @peers_stopping: peers that were deleted and have not ended yet
  * @users: struct tally_user
- * @last_user: id of the last one
+ * @user_last: id of the last one
+ * @half_lock: protects @half and @half_count
  * @half: half-open handshakes
  * @half_count: how many
  * @slots: node slot -> session, for the words of our arenas
- * @next_slot: slots are given round-robin
+ * @slot_next: slots are given round-robin
+ * @sessions: sessions by id
  * @arenas: our arenas, home/arena.c
  * @views: arenas of others as we use them, client/view.c
  * @mem_used: bytes of region memory taken
@@ -114,6 +156,8 @@ struct tally_node {
 	struct list_head list;
 	u32 id;
 	struct kref ref;
+	const struct tally_node_ops *ops;
+	const struct tally_peer_ops *peer_ops;
 	struct tally_node_config config;
 	struct net *net;
 	u64 incarnation;
@@ -122,17 +166,22 @@ struct tally_node {
 	struct tally_stats stats;
 	struct workqueue_struct *wq;
 	struct workqueue_struct *wait_wq;
+	struct workqueue_struct *end_wq;
 	struct tally_listener *listener;
 	struct mutex lock;	/* see above */
 	enum tally_node_state state;
-	struct list_head peers;
-	u32 last_peer;
+	struct xarray peers;
+	struct tally_names peer_names;
+	u32 peer_next;
+	atomic_t peers_stopping;
 	struct list_head users;
-	u32 last_user;
+	u32 user_last;
+	spinlock_t half_lock;	/* half-open handshakes */
 	struct list_head half;
 	u32 half_count;
 	struct xarray slots;
-	u32 next_slot;
+	u32 slot_next;
+	struct rhashtable sessions;
 	struct tally_arenas *arenas;
 	struct tally_views *views;
 	atomic64_t mem_used;
@@ -141,42 +190,17 @@ struct tally_node {
 	struct completion stopped;
 };
 
-/**
- * struct tally_node_ops - what the object layer does for nodes, given once
- * @session: see struct tally_session_ops
- * @node_start: make node->arenas and node->views
- * @node_stop: no new users; wake waiters with -ESHUTDOWN, delete arenas; all
- *	sessions are OVER already
- * @node_free: last reference is gone
- * @event: something to be told to listeners (netlink monitor); any context
- *	that may sleep
- */
-struct tally_node_ops {
-	struct tally_session_ops session;
-	int (*node_start)(struct tally_node *node);
-	void (*node_stop)(struct tally_node *node);
-	void (*node_free)(struct tally_node *node);
-	void (*event)(struct tally_node *node, const char *event,
-		      const char *subject, const char *detail);
-};
-
-const struct tally_node_ops *tally_node_ops(void);
-
 struct tally_node *tally_node_get(struct tally_node *node);
 void tally_node_put(struct tally_node *node);
 bool tally_node_running(struct tally_node *node);
+void tally_node_event(struct tally_node *node, const char *event,
+		      const char *subject, const char *detail);
 
 void tally_user_add(struct tally_node *node, struct tally_user *user,
 		    const char *what, const char *arena, const char *object);
 void tally_user_del(struct tally_node *node, struct tally_user *user);
 
-/* A free node slot for a session, or -ENOSPC; freed when all its bits are swept. */
 int tally_node_slot_get(struct tally_node *node, struct tally_session *s);
 void tally_node_slot_put(struct tally_node *node, u16 slot);
-/* The session in a slot, referenced, or NULL. */
-struct tally_session *tally_session_at(struct tally_node *node, u16 slot);
-
-void tally_node_event(struct tally_node *node, const char *event,
-		      const char *subject, const char *detail);
 
 #endif

@@ -13,6 +13,7 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 		   const char **reason);
 int tally_node_del(struct tally_node *node);
 struct tally_node *tally_node_find(struct net *net, const char *name);
+struct tally_node *tally_node_find_in(u32 netns, const char *name);
 struct tally_node *tally_node_next(struct net *net, u32 after);
 
 #endif

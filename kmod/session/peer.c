@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include "session/handshake.h"
-#include "session/node.h"
+#include <linux/wait_bit.h>
+#include "session/lease.h"
 #include "session/peer.h"
 
 #define BACKOFF_MIN	20	/* ms */
@@ -13,7 +14,7 @@ static void peer_free(struct kref *ref)
 	struct tally_peer *peer = container_of(ref, struct tally_peer, ref);
 
 	tally_node_put(peer->node);
-	kfree(peer);
+	kfree_rcu(peer, rcu);
 }
 
 /**
@@ -37,7 +38,7 @@ void tally_peer_put(struct tally_peer *peer)
 	kref_put(&peer->ref, peer_free);
 }
 
-/* Try again after @ms; the list's reference keeps the peer until stop. */
+/* Try again after @ms; the node's reference keeps the peer until stop. */
 static void peer_retry(struct tally_peer *peer, u32 ms)
 {
 	lockdep_assert_held(&peer->lock);
@@ -68,14 +69,17 @@ static void peer_connect(struct work_struct *work)
 {
 	struct tally_peer *peer = container_of(work, struct tally_peer,
 					       connect.work);
+	unsigned int noio;
 	int err;
 
+	/* Memory may wait for the session that is resumed. */
+	noio = memalloc_noio_save();
 	mutex_lock(&peer->lock);
 	if (peer_needs_link(peer)) {
 		err = 0;
 		if (!peer->half_count) {
 			peer->connects++;
-			err = tally_handshake_connect(peer);
+			err = peer->node->peer_ops->connect(peer);
 		}
 		if (err)
 			peer->last_error = err;
@@ -83,6 +87,7 @@ static void peer_connect(struct work_struct *work)
 			peer_backoff(peer);
 	}
 	mutex_unlock(&peer->lock);
+	memalloc_noio_restore(noio);
 }
 
 /**
@@ -90,7 +95,7 @@ static void peer_connect(struct work_struct *work)
  * @peer: the peer
  * @err: errno
  * @refusal: enum tally_refusal when we were turned away, else 0
- * @text: sentence of the one who did, or NULL
+ * @text: the sentence that came with it, or NULL
  */
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text)
@@ -104,45 +109,10 @@ void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 	mutex_unlock(&peer->lock);
 }
 
-/**
- * tally_peer_reconnect - the link broke: connect again at once
- * @peer: the peer
- */
-void tally_peer_reconnect(struct tally_peer *peer)
+static void peer_session_live(struct tally_session *s)
 {
-	mutex_lock(&peer->lock);
-	peer->backoff_ms = BACKOFF_MIN;
-	if (peer_needs_link(peer))
-		peer_retry(peer, 0);
-	mutex_unlock(&peer->lock);
-}
+	struct tally_peer *peer = s->peer;
 
-/**
- * tally_peer_session_set - a new session begins
- * @peer: the peer
- * @s: the session; the peer takes a reference
- *
- * Return: false when the peer was deleted or has a session already.
- */
-bool tally_peer_session_set(struct tally_peer *peer, struct tally_session *s)
-{
-	bool set;
-
-	mutex_lock(&peer->lock);
-	set = !peer->dead && !peer->session;
-	if (set)
-		peer->session = tally_session_get(s);
-	mutex_unlock(&peer->lock);
-	return set;
-}
-
-/**
- * tally_peer_session_live - its link is up
- * @peer: the peer
- * @s: the session
- */
-void tally_peer_session_live(struct tally_peer *peer, struct tally_session *s)
-{
 	mutex_lock(&peer->lock);
 	if (peer->session == s) {
 		peer->backoff_ms = BACKOFF_MIN;
@@ -153,13 +123,21 @@ void tally_peer_session_live(struct tally_peer *peer, struct tally_session *s)
 	mutex_unlock(&peer->lock);
 }
 
-/**
- * tally_peer_session_over - a session has ended
- * @peer: the peer
- * @s: the session
- */
-void tally_peer_session_over(struct tally_peer *peer, struct tally_session *s)
+/* Connect again at once. */
+static void peer_link_lost(struct tally_session *s)
 {
+	struct tally_peer *peer = s->peer;
+
+	mutex_lock(&peer->lock);
+	peer->backoff_ms = BACKOFF_MIN;
+	if (peer_needs_link(peer))
+		peer_retry(peer, 0);
+	mutex_unlock(&peer->lock);
+}
+
+static void peer_session_over(struct tally_session *s)
+{
+	struct tally_peer *peer = s->peer;
 	bool mine;
 
 	mutex_lock(&peer->lock);
@@ -171,6 +149,51 @@ void tally_peer_session_over(struct tally_peer *peer, struct tally_session *s)
 	mutex_unlock(&peer->lock);
 	if (mine)
 		tally_session_put(s);
+}
+
+static const struct tally_session_owner_ops peer_owner_ops = {
+	.live = peer_session_live,
+	.link_lost = peer_link_lost,
+	.over = peer_session_over,
+	.put = tally_peer_put,
+};
+
+/**
+ * tally_peer_session_new - a new session begins
+ * @peer: the peer
+ * @dev: device of its control conn
+ * @params: what was agreed; all that the peer knows is filled in here
+ *
+ * Return: the session, referenced for the caller, or ERR_PTR: -ESHUTDOWN when
+ * the peer was deleted or has a session already.
+ */
+struct tally_session *
+tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
+		       struct tally_session_params *params)
+{
+	struct tally_session *s;
+	bool set;
+
+	params->node = peer->node;
+	params->peer = tally_peer_get(peer);
+	params->owner_ops = &peer_owner_ops;
+	params->name = peer->name;
+	params->addr = &peer->addr;
+	s = tally_session_create(dev, params);
+	if (IS_ERR(s))
+		return s;
+	/* It may be OVER already: then over() has been here before us. */
+	mutex_lock(&peer->lock);
+	set = !peer->dead && !peer->session &&
+	      READ_ONCE(s->state) != TALLY_SESSION_OVER;
+	if (set)
+		peer->session = tally_session_get(s);
+	mutex_unlock(&peer->lock);
+	if (set)
+		return s;
+	tally_session_fence_wait(s, -ESHUTDOWN);
+	tally_session_put(s);
+	return ERR_PTR(-ESHUTDOWN);
 }
 
 /**
@@ -222,59 +245,25 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 }
 
 /**
- * tally_session_find - find a session by its id
- * @node: our node
- * @id: the id
- *
- * Context: process.
- * Return: referenced, or NULL.
- */
-struct tally_session *tally_session_find(struct tally_node *node, u64 id)
-{
-	struct tally_session *s = NULL;
-	struct tally_peer *peer;
-
-	mutex_lock(&node->lock);
-	list_for_each_entry(peer, &node->peers, list) {
-		s = tally_peer_any_session(peer);
-		if (s && s->id == id)
-			break;
-		if (s)
-			tally_session_put(s);
-		s = NULL;
-	}
-	mutex_unlock(&node->lock);
-	return s;
-}
-
-static struct tally_peer *peer_lookup(struct tally_node *node,
-				      const char *name)
-{
-	struct tally_peer *peer;
-
-	lockdep_assert_held(&node->lock);
-	list_for_each_entry(peer, &node->peers, list)
-		if (!strcmp(peer->name, name))
-			return peer;
-	return NULL;
-}
-
-/**
  * tally_peer_find - find a peer by name
  * @node: our node
  * @name: its name
  *
+ * Context: any.
  * Return: referenced, or NULL.
  */
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 {
-	struct tally_peer *peer;
+	struct tally_peer *peer = NULL;
+	struct tally_name *found;
 
-	mutex_lock(&node->lock);
-	peer = peer_lookup(node, name);
-	if (peer)
-		tally_peer_get(peer);
-	mutex_unlock(&node->lock);
+	rcu_read_lock();
+	found = tally_names_find(&node->peer_names, name);
+	if (found)
+		peer = container_of(found, struct tally_peer, by_name);
+	if (peer && !kref_get_unless_zero(&peer->ref))
+		peer = NULL;
+	rcu_read_unlock();
 	return peer;
 }
 
@@ -283,41 +272,72 @@ struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
  * @node: our node
  * @after: id of the one before, 0 to begin
  *
+ * Context: any.
  * Return: the next one, referenced, or NULL.
  */
 struct tally_peer *tally_peer_next(struct tally_node *node, u32 after)
 {
-	struct tally_peer *peer, *next = NULL;
+	unsigned long id = after;
+	struct tally_peer *peer;
 
-	mutex_lock(&node->lock);
-	list_for_each_entry(peer, &node->peers, list) {
-		if (peer->id > after) {
-			next = tally_peer_get(peer);
-			break;
-		}
-	}
-	mutex_unlock(&node->lock);
-	return next;
+	rcu_read_lock();
+	do {
+		peer = xa_find_after(&node->peers, &id, ULONG_MAX, XA_PRESENT);
+	} while (peer && !kref_get_unless_zero(&peer->ref));
+	rcu_read_unlock();
+	return peer;
 }
 
-/* End all that is going on with a peer that is off the list; bounded. */
+/* End all that is going on with a peer that cannot be found any more; bounded. */
 static void peer_stop(struct work_struct *work)
 {
 	struct tally_peer *peer = container_of(work, struct tally_peer, stop);
+	struct tally_node *node = peer->node;
 	struct tally_session *s;
 
 	mutex_lock(&peer->lock);
 	peer->dead = true;
 	mutex_unlock(&peer->lock);
 	cancel_delayed_work_sync(&peer->connect);
-	tally_handshake_cancel(peer, -ESHUTDOWN);
+	node->peer_ops->cancel(peer, -ESHUTDOWN);
 	s = tally_peer_any_session(peer);
 	if (s) {
 		tally_session_goodbye(s);
 		tally_session_put(s);
 	}
-	if (peer->deleted)
-		tally_peer_put(peer);	/* the list's */
+	/* Its end is waited for by tally_peers_stop(), which has the node. */
+	if (atomic_dec_and_test(&node->peers_stopping))
+		wake_up_var(&node->peers_stopping);
+	tally_peer_put(peer);	/* the node's */
+}
+
+/* Under node->lock. Each takes half a second where the other side is gone. */
+static void peer_remove(struct tally_peer *peer)
+{
+	struct tally_node *node = peer->node;
+
+	lockdep_assert_held(&node->lock);
+	tally_names_del(&node->peer_names, &peer->by_name);
+	xa_erase(&node->peers, peer->id);
+	atomic_inc(&node->peers_stopping);
+	queue_work(node->end_wq, &peer->stop);
+}
+
+/**
+ * tally_peers_stop - delete all peers at once and wait
+ * @node: node that stops: no peer can be added
+ */
+void tally_peers_stop(struct tally_node *node)
+{
+	struct tally_peer *peer;
+	unsigned long index;
+
+	mutex_lock(&node->lock);
+	xa_for_each(&node->peers, index, peer)
+		peer_remove(peer);
+	mutex_unlock(&node->lock);
+	wait_var_event(&node->peers_stopping,
+		       !atomic_read(&node->peers_stopping));
 }
 
 static struct tally_peer *peer_alloc(struct tally_node *node, const char *name,
@@ -334,9 +354,37 @@ static struct tally_peer *peer_alloc(struct tally_node *node, const char *name,
 	INIT_WORK(&peer->stop, peer_stop);
 	peer->node = tally_node_get(node);
 	strscpy(peer->name, name, sizeof(peer->name));
+	peer->by_name.name = peer->name;
 	peer->addr = *addr;
 	peer->backoff_ms = BACKOFF_MIN;
 	return peer;
+}
+
+/* Under node->lock. */
+static int peer_insert(struct tally_peer *peer, const char **reason)
+{
+	struct tally_node *node = peer->node;
+	int err;
+
+	lockdep_assert_held(&node->lock);
+	if (node->state != TALLY_NODE_RUNNING) {
+		*reason = "the node is being stopped";
+		return -ESHUTDOWN;
+	}
+	err = xa_alloc_cyclic(&node->peers, &peer->id, NULL,
+			      XA_LIMIT(1, INT_MAX), &node->peer_next,
+			      GFP_KERNEL);
+	if (err < 0)
+		return err;
+	err = tally_names_add(&node->peer_names, &peer->by_name);
+	if (err) {
+		xa_erase(&node->peers, peer->id);
+		if (err == -EEXIST)
+			*reason = "a peer of that name exists";
+		return err;
+	}
+	xa_store(&node->peers, peer->id, tally_peer_get(peer), GFP_KERNEL);
+	return 0;
 }
 
 /**
@@ -352,7 +400,7 @@ int tally_peer_add(struct tally_node *node, const char *name,
 		   const struct sockaddr_storage *addr, const char **reason)
 {
 	struct tally_peer *peer;
-	int err = 0;
+	int err;
 
 	if (!strcmp(name, node->config.name)) {
 		*reason = "a node cannot be its own peer";
@@ -362,22 +410,14 @@ int tally_peer_add(struct tally_node *node, const char *name,
 	if (!peer)
 		return -ENOMEM;
 	mutex_lock(&node->lock);
-	if (node->state != TALLY_NODE_RUNNING) {
-		*reason = "the node is being stopped";
-		err = -ESHUTDOWN;
-	} else if (peer_lookup(node, name)) {
-		*reason = "a peer of that name exists";
-		err = -EEXIST;
-	} else {
-		peer->id = ++node->last_peer;
-		list_add_tail(&peer->list, &node->peers);
-		mutex_lock_nested(&peer->lock, SINGLE_DEPTH_NESTING);
+	err = peer_insert(peer, reason);
+	mutex_unlock(&node->lock);
+	if (!err) {
+		mutex_lock(&peer->lock);
 		peer_retry(peer, 0);
 		mutex_unlock(&peer->lock);
 	}
-	mutex_unlock(&node->lock);
-	if (err)
-		tally_peer_put(peer);
+	tally_peer_put(peer);
 	return err;
 }
 
@@ -390,17 +430,19 @@ int tally_peer_add(struct tally_node *node, const char *name,
  */
 int tally_peer_del(struct tally_node *node, const char *name)
 {
-	struct tally_peer *peer;
+	struct tally_peer *peer = tally_peer_find(node, name);
+	int err = -ENOENT;
 
+	if (!peer)
+		return err;
 	mutex_lock(&node->lock);
-	peer = peer_lookup(node, name);
-	if (peer) {
-		list_del_init(&peer->list);
-		peer->deleted = true;
-		queue_work(node->wq, &peer->stop);
+	if (xa_load(&node->peers, peer->id) == peer) {
+		peer_remove(peer);
+		err = 0;
 	}
 	mutex_unlock(&node->lock);
-	return peer ? 0 : -ENOENT;
+	tally_peer_put(peer);
+	return err;
 }
 
 static const char *peer_state(struct tally_peer *peer)

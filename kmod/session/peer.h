@@ -4,19 +4,19 @@
 #define TALLY_PEER_H
 
 #include <linux/kref.h>
-#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/socket.h>
 #include <linux/workqueue.h>
-#include "session/session.h"
+#include "session/life.h"
 
 struct tally_handshake;
 
 /**
  * struct tally_peer - see above
- * @list: in tally_node.peers
- * @id: larger than those before it in the list, never used twice
- * @ref: list, sessions, works
+ * @id: in tally_node.peers; larger than those added before
+ * @by_name: in tally_node.peer_names
+ * @rcu: frees it when no look-up can see it any more
+ * @ref: node, sessions, works
  * @node: our node, referenced
  * @name: its name
  * @addr: where to connect
@@ -35,11 +35,11 @@ struct tally_handshake;
  * @seen_epoch: highest home epoch this peer ever told
  * @connect: makes the next attempt
  * @stop: ends all: the peer was deleted or the node stops
- * @deleted: @stop gives the list's reference back; set before it is queued
  */
 struct tally_peer {
-	struct list_head list;
 	u32 id;
+	struct tally_name by_name;
+	struct rcu_head rcu;
 	struct kref ref;
 	struct tally_node *node;
 	char name[TALLY_NAME_SIZE];
@@ -58,7 +58,6 @@ struct tally_peer {
 	u64 seen_epoch;
 	struct delayed_work connect;
 	struct work_struct stop;
-	bool deleted;
 };
 
 /* None of these waits for the network. */
@@ -69,7 +68,6 @@ struct tally_peer *tally_peer_find(struct tally_node *node, const char *name);
 struct tally_peer *tally_peer_next(struct tally_node *node, u32 after);
 struct tally_peer *tally_peer_get(struct tally_peer *peer);
 void tally_peer_put(struct tally_peer *peer);
-/* Its LIVE or BROKEN session, referenced, or NULL. */
 struct tally_session *tally_peer_session(struct tally_peer *peer);
 
 /**
@@ -112,19 +110,14 @@ struct tally_peer_info {
 
 void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info);
 
-/* For the session and the handshake only. */
-void tally_peer_reconnect(struct tally_peer *peer);
-void tally_peer_session_live(struct tally_peer *peer, struct tally_session *s);
-void tally_peer_session_over(struct tally_peer *peer, struct tally_session *s);
-/* The session in any state but gone, referenced, or NULL. */
+/* For the other files of session/. */
 struct tally_session *tally_peer_any_session(struct tally_peer *peer);
-/* False when the peer was deleted or has another session. */
-bool tally_peer_session_set(struct tally_peer *peer, struct tally_session *s);
+struct tally_session *
+tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
+		       struct tally_session_params *params);
 void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch);
-/* Remember why an attempt failed; @text may be NULL. */
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
-/* The session of that id at this node, referenced, or NULL. */
-struct tally_session *tally_session_find(struct tally_node *node, u64 id);
+void tally_peers_stop(struct tally_node *node);
 
 #endif

@@ -2,10 +2,10 @@
 #include <linux/bitmap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "session/node.h"
+#include "base/trace.h"
 #include "session/rpc.h"
 
-/* Slots that questions who holds a lock may take. */
+/* Slots that questions for the holders of a lock may take. */
 #define RPC_WHO_MAX	4
 
 /**
@@ -13,7 +13,7 @@
  * @ref: caller and slot table
  * @done: completed when @status is set
  * @status: outcome
- * @link: generation of the link it was last sent on
+ * @link: number of the link it was last sent on
  * @type: message type
  * @slot: its slot
  * @seq: its number in the slot
@@ -42,14 +42,12 @@ struct rpc_call {
  * @used: slots taken
  * @call: what is in them
  * @seq: last number used in each
- * @free: woken when a slot becomes free or the session changes
  */
 struct tally_rpc_client {
 	spinlock_t lock;	/* all below */
 	DECLARE_BITMAP(used, TALLY_RPC_SLOTS);
 	struct rpc_call *call[TALLY_RPC_SLOTS];
 	u32 seq[TALLY_RPC_SLOTS];
-	wait_queue_head_t free;
 };
 
 enum sreq_state {
@@ -80,6 +78,18 @@ static void rpc_call_put(struct rpc_call *call)
 }
 
 /**
+ * tally_rpc_destroy - free both; the session has no user any more
+ * @s: the session
+ */
+void tally_rpc_destroy(struct tally_session *s)
+{
+	kvfree(s->server);
+	kfree(s->client);
+	s->server = NULL;
+	s->client = NULL;
+}
+
+/**
  * tally_rpc_create - make both sides' slots of a new session
  * @s: the session
  *
@@ -96,7 +106,6 @@ int tally_rpc_create(struct tally_session *s)
 		return -ENOMEM;
 	}
 	spin_lock_init(&s->client->lock);
-	init_waitqueue_head(&s->client->free);
 	mutex_init(&s->server->lock);
 	for (i = 0; i < TALLY_RPC_SLOTS; i++) {
 		s->server->req[i].session = s;
@@ -105,21 +114,9 @@ int tally_rpc_create(struct tally_session *s)
 	return 0;
 }
 
-/**
- * tally_rpc_destroy - free both; nobody uses the session any more
- * @s: the session
- */
-void tally_rpc_destroy(struct tally_session *s)
-{
-	kvfree(s->server);
-	kfree(s->client);
-	s->server = NULL;
-	s->client = NULL;
-}
-
 /*
- * Nobody waits long for the answer to WHO, and a peer that never answers keeps
- * the slots: it is not given all of them.
+ * A caller does not wait long for the answer to WHO, and a peer that never
+ * answers keeps the slots: it is not given all of them.
  */
 static bool rpc_slot_allowed(struct tally_rpc_client *c,
 			     const struct rpc_call *call)
@@ -159,9 +156,10 @@ static bool rpc_slot_take(struct tally_rpc_client *c, struct rpc_call *call)
  * Empty the slot if @call is still in it. A number that was never sent is
  * given back: the peer expects numbers without gaps.
  */
-static bool rpc_slot_clear(struct tally_rpc_client *c, struct rpc_call *call,
+static bool rpc_slot_clear(struct tally_session *s, struct rpc_call *call,
 			   bool unsent)
 {
+	struct tally_rpc_client *c = s->client;
 	bool mine;
 
 	spin_lock(&c->lock);
@@ -174,7 +172,7 @@ static bool rpc_slot_clear(struct tally_rpc_client *c, struct rpc_call *call,
 	}
 	spin_unlock(&c->lock);
 	if (mine) {
-		wake_up(&c->free);
+		wake_up_all(&s->wait);
 		rpc_call_put(call);
 	}
 	return mine;
@@ -183,13 +181,13 @@ static bool rpc_slot_clear(struct tally_rpc_client *c, struct rpc_call *call,
 static int rpc_slot_wait(struct tally_session *s, struct rpc_call *call,
 			 long *timeout)
 {
-	struct tally_rpc_client *c = s->client;
 	bool taken = false;
 	long left;
 
-	left = wait_event_killable_timeout(c->free,
+	left = wait_event_killable_timeout(s->wait,
 					   !tally_session_is_live(s) ||
-					   (taken = rpc_slot_take(c, call)),
+					   (taken = rpc_slot_take(s->client,
+								  call)),
 					   *timeout);
 	if (taken) {
 		*timeout = max(left, 1L);
@@ -215,7 +213,7 @@ static int rpc_transmit(struct tally_session *s, struct rpc_call *call,
 			      GFP_NOIO);
 }
 
-/* The control conn of the present link, referenced, and its generation. */
+/* The control conn of the present link, referenced, and its number. */
 static struct tally_conn *rpc_ctrl(struct tally_session *s, u32 *link)
 {
 	struct tally_conn *ctrl = NULL;
@@ -237,12 +235,12 @@ static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 {
 	struct tally_conn *ctrl;
 	bool superseded;
-	int err = -ENOTCONN;
 	u32 link;
+	int err;
 
 	ctrl = rpc_ctrl(s, &link);
 	if (!ctrl) {
-		rpc_slot_clear(s->client, call, true);
+		rpc_slot_clear(s, call, true);
 		return -ENOTCONN;
 	}
 	spin_lock(&s->client->lock);
@@ -254,6 +252,7 @@ static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 		tally_conn_put(ctrl);
 		return 0;
 	}
+	trace_tally_rpc_call(s->id, call->slot, call->seq, call->type, 0);
 	err = rpc_transmit(s, call, ctrl);
 	if (err == -ENOMEM)
 		tally_conn_fail(ctrl, err);
@@ -262,7 +261,7 @@ static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 		spin_lock(&s->client->lock);
 		superseded = call->link != link;
 		spin_unlock(&s->client->lock);
-		if (!superseded && rpc_slot_clear(s->client, call, true))
+		if (!superseded && rpc_slot_clear(s, call, true))
 			return err;
 	}
 	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SENT);
@@ -311,19 +310,16 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 
 	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
 		return -EMSGSIZE;
-	call = kmalloc(sizeof(*call), GFP_KERNEL);
+	call = kzalloc(sizeof(*call), GFP_NOIO);
 	if (!call)
 		return -ENOMEM;
 	kref_init(&call->ref);
 	init_completion(&call->done);
-	call->status = 0;
-	call->link = 0;
 	call->type = type;
 	call->len = len;
-	call->reply_len = 0;
 	memcpy(call->body, body, len);
 
-	/* Whoever asks again and again ends here, however fast the answers. */
+	/* A caller that asks again and again ends here. */
 	err = timeout > 0 ? rpc_slot_wait(s, call, &timeout) : -ETIMEDOUT;
 	if (!err)
 		err = rpc_first_send(s, call);
@@ -380,31 +376,22 @@ void tally_rpc_resend(struct tally_session *s)
 		rpc_call_put(call);
 	}
 	tally_conn_put(ctrl);
-	wake_up_all(&s->client->free);
 }
 
-/**
- * tally_rpc_link_down - let go who waits for a free slot
- * @s: session, no longer LIVE
- */
-void tally_rpc_link_down(struct tally_session *s)
-{
-	wake_up_all(&s->client->free);
-}
-
-static void rpc_finish(struct tally_rpc_client *c, struct rpc_call *call,
+static void rpc_finish(struct tally_session *s, struct rpc_call *call,
 		       int status)
 {
+	trace_tally_rpc_done(s->id, call->slot, call->seq, call->type, status);
 	call->status = status;
 	complete_all(&call->done);
-	rpc_slot_clear(c, call, false);
+	rpc_slot_clear(s, call, false);
 }
 
 /**
- * tally_rpc_abort - end every open request
+ * tally_rpc_close - end every open request; its outcome is unknown
  * @s: session, OVER
  */
-void tally_rpc_abort(struct tally_session *s)
+void tally_rpc_close(struct tally_session *s)
 {
 	struct tally_rpc_client *c = s->client;
 	struct rpc_call *call;
@@ -418,10 +405,9 @@ void tally_rpc_abort(struct tally_session *s)
 		spin_unlock(&c->lock);
 		if (!call)
 			continue;
-		rpc_finish(c, call, -EREMOTEIO);
+		rpc_finish(s, call, -EREMOTEIO);
 		rpc_call_put(call);
 	}
-	wake_up_all(&c->free);
 }
 
 /**
@@ -463,7 +449,7 @@ int tally_rpc_receive_reply(struct tally_session *s,
 	}
 	call->reply_len = len - sizeof(*rep);
 	memcpy(call->reply, rep + 1, call->reply_len);
-	rpc_finish(c, call, -(int)status);
+	rpc_finish(s, call, -(int)status);
 	rpc_call_put(call);
 	return 0;
 }
@@ -471,6 +457,7 @@ int tally_rpc_receive_reply(struct tally_session *s,
 /* Under server->lock. What cannot be sent now is asked for after a resume. */
 static void rpc_send_reply(struct tally_sreq *req)
 {
+	const struct tally_msg_reply *rep = (const void *)req->body;
 	struct tally_session *s = req->session;
 	struct tally_msg_head head = {
 		.type = TALLY_MSG_REPLY,
@@ -486,7 +473,9 @@ static void rpc_send_reply(struct tally_sreq *req)
 	ctrl = rpc_ctrl(s, &link);
 	if (!ctrl)
 		return;
-	err = tally_msg_send(ctrl, &head, req->reply, req->reply_len, NULL, 0,
+	trace_tally_rpc_reply(s->id, req->slot, req->seq, req->type,
+			      -(int)be32_to_cpu(rep->status));
+	err = tally_msg_send(ctrl, &head, req->body, req->len, NULL, 0,
 			     GFP_NOIO);
 	if (err)
 		tally_conn_fail(ctrl, err);
@@ -505,17 +494,17 @@ static void rpc_send_reply(struct tally_sreq *req)
 void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
 		      u32 len)
 {
-	struct tally_msg_reply *rep = (void *)req->reply;
+	struct tally_msg_reply *rep = (void *)req->body;
 	struct tally_session *s = req->session;
 
 	if (WARN_ON_ONCE(len > TALLY_REPLY_MAX))
 		len = 0;
 	mutex_lock(&s->server->lock);
+	if (len)
+		memmove(rep + 1, body, len);
 	rep->status = cpu_to_be32(-status);
 	rep->reserved = 0;
-	if (len)
-		memcpy(rep + 1, body, len);
-	req->reply_len = sizeof(*rep) + len;
+	req->len = sizeof(*rep) + len;
 	req->state = SREQ_DONE;
 	rpc_send_reply(req);
 	mutex_unlock(&s->server->lock);
@@ -560,8 +549,9 @@ int tally_rpc_receive_request(struct tally_session *s,
 	mutex_unlock(&server->lock);
 	if (!fresh)
 		return replay ? 0 : -EPROTO;
+	trace_tally_rpc_request(s->id, slot, seq, req->type, 0);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SERVED);
 	tally_session_get(s);
-	tally_node_ops()->session.request(s, req);
+	s->node->ops->session->request(s, req);
 	return 0;
 }

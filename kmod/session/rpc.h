@@ -10,15 +10,41 @@
 
 #include "session/session.h"
 
+/**
+ * struct tally_sreq - one request of a peer, at its home
+ * @session: whose; referenced while the request is open
+ * @type: enum tally_msg_type
+ * @body: the request's body, valid until the reply; then the reply, kept for
+ *	a resumed session
+ * @len: its length
+ * @work: free for the handler, to go on in another context
+ * @ctx: free for the handler
+ * @slot: request slot; private to session/rpc.c, like all that follows
+ * @seq: number of the request in its slot
+ * @state: idle, busy or done
+ */
+struct tally_sreq {
+	struct tally_session *session;
+	u16 type;
+	u16 len;
+	u8 body[TALLY_BODY_MAX] __aligned(8);
+	struct work_struct work;
+	void *ctx;
+	u16 slot;
+	u32 seq;
+	u8 state;
+};
+
+int tally_session_call(struct tally_session *s, u16 type, const void *body,
+		       u32 len, void *reply, u32 *reply_len, long timeout);
+void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
+		      u32 len);
+
+/* For the other files of session/. */
 int tally_rpc_create(struct tally_session *s);
 void tally_rpc_destroy(struct tally_session *s);
-/* The link is up again: send every open request once more. */
 void tally_rpc_resend(struct tally_session *s);
-/* The link is down: who waits for a free slot need not wait any longer. */
-void tally_rpc_link_down(struct tally_session *s);
-/* The session is OVER: open requests end, their outcome is unknown. */
-void tally_rpc_abort(struct tally_session *s);
-/* From the rx work. Return: 0, or -EPROTO when the peer broke the rules. */
+void tally_rpc_close(struct tally_session *s);
 int tally_rpc_receive_reply(struct tally_session *s,
 			    const struct tally_hdr *hdr, const void *body,
 			    u32 len);

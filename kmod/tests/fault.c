@@ -63,7 +63,7 @@ bool tally_fault(gfp_t gfp)
 	if (fault_all) {
 		fault_count++;
 		spin_unlock_irqrestore(&fault_lock, flags);
-		pr_info_ratelimited("tally: an allocation fails in %pS\n", addr);
+		pr_info_ratelimited("an allocation fails in %pS\n", addr);
 		return true;
 	}
 	place = fault_find(addr);
@@ -78,7 +78,7 @@ bool tally_fault(gfp_t gfp)
 	}
 	spin_unlock_irqrestore(&fault_lock, flags);
 	if (fail)
-		pr_info("tally: an allocation fails in %pS\n", addr);
+		pr_info("an allocation fails in %pS\n", addr);
 	return fail;
 }
 

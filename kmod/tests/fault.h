@@ -8,6 +8,9 @@
 #ifndef TALLY_FAULT_H
 #define TALLY_FAULT_H
 
+/* As files that print define it: it is too late for that behind what follows. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <crypto/hash.h>
 #include <linux/mm.h>
 #include <linux/slab.h>

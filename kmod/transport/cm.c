@@ -148,7 +148,7 @@ static int tally_cm_event(struct tally_conn *conn, struct rdma_cm_event *event)
 	}
 }
 
-/* Returns 0 always: the id is destroyed by the close work, nobody else. */
+/* Returns 0 always: only the close work destroys the id. */
 static int tally_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct tally_conn *conn = id->context;
@@ -203,7 +203,7 @@ struct tally_conn *tally_conn_connect(struct net *net,
 	return conn;
 
 err_destroy_id:
-	/* No event was queued: nobody else knows the conn. */
+	/* No event was queued: only we know the conn. */
 	rdma_destroy_id(id);
 err_discard:
 	tally_qp_discard(conn);
@@ -212,9 +212,9 @@ err_discard:
 
 /*
  * The smaller of both ends and of the device, each way; zero is no use. A
- * responder keeps the results of so many READs and atomics. Of one that is
- * repeated after its result was overwritten, nobody could say whether it was done
- * (race B30), so neither side may have more under way.
+ * responder keeps the results of so many READs and atomics. One that is repeated
+ * after its result was overwritten gets none, although it was done, so neither
+ * side may have more under way.
  */
 static int tally_cm_accept_depths(struct tally_conn *conn,
 				  const struct rdma_conn_param *req,

@@ -20,7 +20,8 @@ static void tally_conn_set_state(struct tally_conn *conn,
 {
 	lockdep_assert_held(&conn->lock);
 	WARN_ON_ONCE(state <= conn->state);
-	trace_tally_conn_state(conn, conn->state, state, conn->err);
+	trace_tally_conn_state(conn->serial, conn->qpn, conn->state, state,
+			       conn->err);
 	conn->state = state;
 	if (state == TALLY_CONN_UP) {
 		conn->was_up = true;
@@ -54,15 +55,7 @@ bool tally_conn_begin(struct tally_conn *conn)
 	return !failed;
 }
 
-/**
- * tally_conn_advance - go from one state to the next
- * @conn: conn
- * @from: state it must be in
- * @to: state to go to
- *
- * Context: any.
- * Return: false when it is not in @from; it is closing then.
- */
+/* Return: false when it is not in @from; it is closing then. */
 bool tally_conn_advance(struct tally_conn *conn, enum tally_conn_state from,
 			enum tally_conn_state to)
 {
@@ -77,13 +70,7 @@ bool tally_conn_advance(struct tally_conn *conn, enum tally_conn_state from,
 	return done;
 }
 
-/**
- * tally_conn_fail_locked - break a conn whose lock is held
- * @conn: conn
- * @err: why, a negative errno; the first one is kept
- *
- * Context: any, with conn->lock held.
- */
+/* tally_conn_fail() with conn->lock held. */
 void tally_conn_fail_locked(struct tally_conn *conn, int err)
 {
 	lockdep_assert_held(&conn->lock);
@@ -126,23 +113,13 @@ void tally_conn_close(struct tally_conn *conn, int err)
 	wait_for_completion(&conn->dead);
 }
 
-/**
- * tally_conn_is_up - can something be posted on it?
- * @conn: conn
- *
- * Return: true when it is UP; it may not be a moment later.
- */
+/* It may not be a moment later. */
 bool tally_conn_is_up(struct tally_conn *conn)
 {
 	return READ_ONCE(conn->state) == TALLY_CONN_UP;
 }
 
-/**
- * tally_conn_dev - the device of a conn that is UP
- * @conn: conn
- *
- * Return: the device with a reference for the caller, or NULL.
- */
+/* Return: a reference to the device of a conn that is UP, or NULL. */
 struct tally_dev *tally_conn_dev(struct tally_conn *conn)
 {
 	struct tally_dev *dev = NULL;
@@ -157,12 +134,7 @@ struct tally_dev *tally_conn_dev(struct tally_conn *conn)
 	return dev;
 }
 
-/**
- * tally_conn_ack_timeout - ack timeout of a QP that must notice in time
- * @lease_ms: lease of the session it serves
- *
- * Return: the largest t with (retries + 1) x 4.096 us x 2^t <= lease / 4.
- */
+/* Return: the largest t with (retries + 1) x 4.096 us x 2^t <= lease / 4. */
 u8 tally_conn_ack_timeout(u32 lease_ms)
 {
 	u64 budget = (u64)lease_ms * (NSEC_PER_MSEC / 4);
@@ -174,23 +146,16 @@ u8 tally_conn_ack_timeout(u32 lease_ms)
 	return t;
 }
 
-/**
- * tally_conn_initiator_depth - reads and atomics it may have in flight
- * @conn: conn with a device
- *
- * Return: 1 to 255; 0 would stall the first atomic for ever.
+/*
+ * READs and atomics it may have in flight. Return: 1 to 255; 0 would stall the
+ * first atomic for ever.
  */
 u8 tally_conn_initiator_depth(const struct tally_conn *conn)
 {
 	return max_t(u8, min(conn->rd_atomic, conn->dev->max_rd_atomic), 1);
 }
 
-/**
- * tally_conn_responder_depth - reads and atomics the peer may have in flight
- * @conn: conn with a device
- *
- * Return: 1 to 255; 0 would take the right to read and post atomics away.
- */
+/* Those of the peer; 0 would take the right to read and post atomics away. */
 u8 tally_conn_responder_depth(const struct tally_conn *conn)
 {
 	return max_t(u8, min(conn->rd_atomic, conn->dev->max_dest_rd_atomic), 1);
@@ -218,7 +183,7 @@ static int tally_conn_wc_errno(enum ib_wc_status status)
  * @conn: conn
  * @status: status of its completion
  *
- * A flush on a QP that nobody tore down is how some devices report a local
+ * A flush of a QP that was not torn down is how some devices report a local
  * failure, so it breaks the conn like any other error. Before it is UP a
  * flush only says that the core gave up on the QP: the event that follows
  * tells why, and must not find the conn closing already.
@@ -251,12 +216,9 @@ static void tally_conn_timer(struct work_struct *work)
 	queue_delayed_work(tally_conn_wq, &conn->timer, TALLY_CONN_STUCK);
 }
 
-/**
- * tally_conn_start_timer - bound the time until it is UP
- * @conn: conn
- *
- * Context: a handler of the CM id, which the close work waits for before it
- * cancels the timer.
+/*
+ * Bound the time until it is UP. In a handler of the CM id: the close work waits
+ * for that before it cancels the timer.
  */
 void tally_conn_start_timer(struct tally_conn *conn)
 {
@@ -264,12 +226,7 @@ void tally_conn_start_timer(struct tally_conn *conn)
 			   tally_conn_time_left(conn));
 }
 
-/**
- * tally_conn_time_left - what is left of the time to connect
- * @conn: conn
- *
- * Return: jiffies, 0 when it is over.
- */
+/* Return: jiffies left to connect, 0 when the time is over. */
 long tally_conn_time_left(const struct tally_conn *conn)
 {
 	return max_t(long, conn->deadline - jiffies, 0);
@@ -303,10 +260,12 @@ static u32 tally_conn_timeout(u32 lease_ms)
 struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 				    work_func_t close)
 {
+	static atomic_t serial;
 	struct tally_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 
 	if (!conn)
 		return NULL;
+	conn->serial = atomic_inc_return(&serial);
 	kref_init(&conn->ref);
 	kref_get(&conn->ref);
 	spin_lock_init(&conn->lock);
@@ -328,12 +287,6 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 	return conn;
 }
 
-/**
- * tally_conn_get - take a reference
- * @conn: conn, of which the caller holds a reference
- *
- * Return: @conn.
- */
 struct tally_conn *tally_conn_get(struct tally_conn *conn)
 {
 	kref_get(&conn->ref);
@@ -345,24 +298,12 @@ static void tally_conn_release(struct kref *ref)
 	kfree(container_of(ref, struct tally_conn, ref));
 }
 
-/**
- * tally_conn_put - give a reference up
- * @conn: conn
- *
- * The owner's last one does not end the conn; tally_conn_fail() does.
- *
- * Context: any.
- */
+/* The owner's last one does not end the conn; tally_conn_fail() does. */
 void tally_conn_put(struct tally_conn *conn)
 {
 	kref_put(&conn->ref, tally_conn_release);
 }
 
-/**
- * tally_conn_init - make what all conns share
- *
- * Return: 0 or a negative errno.
- */
 int tally_conn_init(void)
 {
 	int err = tally_cqs_init();
@@ -376,11 +317,7 @@ int tally_conn_init(void)
 	return -ENOMEM;
 }
 
-/**
- * tally_conn_exit - undo tally_conn_init()
- *
- * Every conn must be closed; waits until the last one is freed.
- */
+/* Every conn must be closed; waits until the last one is freed. */
 void tally_conn_exit(void)
 {
 	destroy_workqueue(tally_conn_wq);

@@ -85,6 +85,7 @@ struct tally_conn_params {
 
 /**
  * struct tally_conn - one connection
+ * @serial: tells conns apart in traces
  * @ref: owner, close work, every caller that uses it
  * @ops: upcalls; changed only inside message()
  * @owner: belongs to the owner
@@ -120,6 +121,7 @@ struct tally_conn_params {
  * @posts_in_bh: posting is faster with bottom halves off, see compat.h
  */
 struct tally_conn {
+	u32 serial;
 	struct kref ref;
 	const struct tally_conn_ops *ops;
 	void *owner;

@@ -40,12 +40,7 @@ static struct workqueue_struct *tally_cq_wq;
 /* For queues of control conns, whose work may sleep. */
 static struct workqueue_struct *tally_msg_wq;
 
-/**
- * tally_cq_queue - have the work item run, now or again
- * @q: queue
- *
- * Context: any.
- */
+/* Have the work item run, now or again. Any context. */
 void tally_cq_queue(struct tally_cq *q)
 {
 	queue_work(q->after ? tally_msg_wq : tally_cq_wq, &q->work);
@@ -74,12 +69,7 @@ static bool tally_cq_arm(struct tally_cq *q)
 				       IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }
 
-/**
- * tally_cq_kick - the waiter may have what he waits for
- * @q: queue
- *
- * Context: any.
- */
+/* The waiter may have what it waits for. Any context. */
 void tally_cq_kick(struct tally_cq *q)
 {
 	if (wq_has_sleeper(&q->wait))
@@ -134,14 +124,9 @@ static bool tally_cq_has_event(struct tally_cq *q)
 	return atomic_read(&q->state) & TALLY_CQ_EVENT;
 }
 
-/**
- * tally_cq_posted - an operation was posted
- * @q: queue its completion comes to
- *
- * A caller that was told of an event, and does not get to run, must not hold up
- * the others.
- *
- * Context: any, with the conn's lock held.
+/*
+ * An operation was posted. A caller that was told of an event, and does not get
+ * to run, must not hold up the others. The conn's lock is held.
  */
 void tally_cq_posted(struct tally_cq *q)
 {
@@ -333,10 +318,7 @@ void tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
 	tally_cq_leave(q);
 }
 
-/**
- * tally_cq_init - a queue that no caller can come into
- * @q: queue
- */
+/* No caller can come in until it is created. */
 void tally_cq_init(struct tally_cq *q)
 {
 	atomic_set(&q->state, 0);
@@ -385,23 +367,13 @@ int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 	return 0;
 }
 
-/**
- * tally_cq_flush - what the work item does now has been done on return
- * @q: queue
- *
- * Context: process.
- */
+/* What the work item does now has been done on return. */
 void tally_cq_flush(struct tally_cq *q)
 {
 	flush_work(&q->work);
 }
 
-/**
- * tally_cq_destroy - undo tally_cq_create()
- * @q: queue that no QP uses; one without a queue of a device stays as it is
- *
- * Context: process; waits for the caller that is inside.
- */
+/* No QP uses it any more, or it was never created. Waits for a caller inside. */
 void tally_cq_destroy(struct tally_cq *q)
 {
 	if (!q->cq)
@@ -415,11 +387,6 @@ void tally_cq_destroy(struct tally_cq *q)
 	q->cq = NULL;
 }
 
-/**
- * tally_cqs_init - make what all queues share
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_cqs_init(void)
 {
 	tally_cq_wq = tally_compat_wq("tally_cq");
@@ -432,11 +399,7 @@ int tally_cqs_init(void)
 	return -ENOMEM;
 }
 
-/**
- * tally_cqs_exit - undo tally_cqs_init()
- *
- * Every queue must be destroyed.
- */
+/* Every queue must be destroyed. */
 void tally_cqs_exit(void)
 {
 	destroy_workqueue(tally_msg_wq);

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include "base/wire.h"
 
-/* What a peer's ring is taken for until HELLO tells; nobody has less. */
+/* What a peer's ring is taken for until HELLO tells; none has less. */
 #define TALLY_CREDIT_DEPTH_MIN	8
 /* RECVs that only CREDIT may use. */
 #define TALLY_CREDIT_RESERVED	2

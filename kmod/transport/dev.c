@@ -110,23 +110,11 @@ static void tally_dev_release(struct kref *ref)
 	complete(&container_of(ref, struct tally_dev, ref)->released);
 }
 
-/**
- * tally_dev_hold - take a reference
- * @dev: device of which the caller holds a reference
- *
- * Context: any.
- */
 void tally_dev_hold(struct tally_dev *dev)
 {
 	kref_get(&dev->ref);
 }
 
-/**
- * tally_dev_put - give a reference up
- * @dev: device
- *
- * Context: any.
- */
 void tally_dev_put(struct tally_dev *dev)
 {
 	kref_put(&dev->ref, tally_dev_release);
@@ -185,7 +173,7 @@ struct tally_dev *tally_dev_find(struct net *net, const char *name)
 /**
  * tally_dev_watch - be told when a device goes away
  * @dev: device
- * @user: whom to tell; the registry's until tally_dev_unwatch() or gone()
+ * @user: to be told; the registry's until tally_dev_unwatch() or gone()
  *
  * Context: process.
  * Return: 0, or -ENODEV when it is going away already.
@@ -217,7 +205,7 @@ static bool tally_dev_has_called(struct tally_dev *dev,
 /**
  * tally_dev_unwatch - not to be told any more
  * @dev: device
- * @user: who
+ * @user: as given to tally_dev_watch()
  *
  * Waits for a running gone(), unless it is called from there.
  *
@@ -232,7 +220,7 @@ void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user)
 		wait_event(dev->called, tally_dev_has_called(dev, user));
 }
 
-/* Take a device out of the list: nobody finds it any more. */
+/* Take a device out of the list, so that it is found no more. */
 static struct tally_dev *tally_dev_take(struct ib_device *ibdev)
 {
 	struct tally_dev *dev, *found = NULL;
@@ -263,7 +251,7 @@ static void tally_dev_tell_users(struct tally_dev *dev)
 		WRITE_ONCE(dev->calling, user);
 		mutex_unlock(&dev->lock);
 		user->gone(user);
-		/* Whoever waits for this may free the user then. */
+		/* Its unwatcher may free the user then. */
 		smp_store_release(&dev->calling, NULL);
 		wake_up_all(&dev->called);
 		mutex_lock(&dev->lock);
@@ -313,19 +301,12 @@ static struct ib_client tally_dev_client = {
 	.remove = tally_dev_remove,
 };
 
-/**
- * tally_dev_init - begin to know the devices there are
- *
- * Return: 0 or a negative errno.
- */
 int tally_dev_init(void)
 {
 	return ib_register_client(&tally_dev_client);
 }
 
-/**
- * tally_dev_exit - as if every device went away
- */
+/* As if every device went away. */
 void tally_dev_exit(void)
 {
 	ib_unregister_client(&tally_dev_client);

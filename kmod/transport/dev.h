@@ -35,7 +35,7 @@ enum tally_atomics {
  * @loop: the loopback conn, or NULL; transport/loop.c
  * @probe_lock: protects @atomics; held while they are tried
  * @atomics: result of the probe; transport/probe.c
- * @calling: whose gone() is running
+ * @calling: the user in whose gone() the remover is
  * @remover: the task that calls it
  * @called: woken when it returned
  * @max_mr_pages: pages of PAGE_SIZE one MR may have

@@ -11,7 +11,7 @@ struct tally_listener;
 
 /**
  * struct tally_listen_ops - upcall of a listener
- * @request: somebody connects. CM handler context. @req is valid in magic,
+ * @request: a peer connects. CM handler context. @req is valid in magic,
  *	version and size. Fill @params (ops, owner, stats, pd, messages, …) and
  *	return TALLY_REFUSE_NONE to accept, or a reason to reject.
  * @accepted: the conn made from it, with a reference for the owner, or NULL

@@ -195,7 +195,7 @@ out:
 	return err;
 }
 
-/* It closes: the next one who asks gets another. */
+/* It closes: the next caller gets another. */
 static void tally_loop_down(struct tally_conn *conn, int err)
 {
 	struct tally_dev *dev = conn->dev;

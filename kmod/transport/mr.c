@@ -2,8 +2,7 @@
 /* Memory regions: made of pages, registered by a QP, known by (key, address). */
 #include <linux/random.h>
 #include <linux/slab.h>
-#include "transport/conn.h"
-#include "transport/dev.h"
+#include "base/trace.h"
 #include "transport/mr.h"
 #include "transport/op.h"
 
@@ -77,7 +76,11 @@ static int tally_mr_register(struct tally_conn *conn, struct tally_mr *mr,
 		.op.access = access | IB_ACCESS_LOCAL_WRITE,
 	};
 
-	return tally_op_run(conn, &task, TALLY_MR_TIMEOUT);
+	int err = tally_op_run(conn, &task, TALLY_MR_TIMEOUT);
+
+	trace_tally_mr_register(conn->serial, mr->mr->rkey, mr->addr, mr->len,
+				err);
+	return err;
 }
 
 /**
@@ -109,6 +112,7 @@ struct tally_mr *tally_mr_create(struct tally_conn *conn, struct page **pages,
 	if (!mr)
 		goto err_put;
 	mr->dev = dev;
+	mr->conn = conn->serial;
 	mr->len = n << PAGE_SHIFT;
 	err = tally_mr_map(mr, pages, n);
 	if (err)
@@ -132,16 +136,12 @@ err_put:
 	return ERR_PTR(err);
 }
 
-/**
- * tally_mr_destroy - take memory away from every peer
- * @mr: region, or NULL
- *
- * Context: process; sleeps.
- */
+/* No peer can reach the pages on return. Sleeps. NULL is allowed. */
 void tally_mr_destroy(struct tally_mr *mr)
 {
 	if (!mr)
 		return;
+	trace_tally_mr_destroy(mr->conn, mr->mr->rkey, mr->addr, mr->len, 0);
 	ib_dereg_mr(mr->mr);
 	tally_mr_unmap(mr);
 	tally_dev_put(mr->dev);

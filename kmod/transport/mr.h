@@ -14,6 +14,7 @@
 /**
  * struct tally_mr - one memory region
  * @mr: the verbs object
+ * @conn: serial number of the conn that registered it
  * @dev: its device, referenced
  * @sg: scatter list of its pages, mapped for the device
  * @mapped: entries of @sg after mapping
@@ -22,6 +23,7 @@
  */
 struct tally_mr {
 	struct ib_mr *mr;
+	u32 conn;
 	struct tally_dev *dev;
 	struct sg_table sg;
 	int mapped;
@@ -29,15 +31,8 @@ struct tally_mr {
 	u32 len;
 };
 
-/*
- * Register @n pages (at most dev->max_mr_pages) with @access (IB_ACCESS_*) in
- * the PD of @conn, posted on @conn, which must be UP. Sleeps until the device
- * has done it, bounded by the conn's life and 2 s. Only then may the key be
- * told to anybody.
- */
 struct tally_mr *tally_mr_create(struct tally_conn *conn, struct page **pages,
 				 u32 n, int access);
-/* After it no peer can reach the pages. Sleeps. NULL is allowed. */
 void tally_mr_destroy(struct tally_mr *mr);
 
 #endif

@@ -32,7 +32,7 @@
 /* One send of so many asks for a completion. */
 #define TALLY_MSG_SIGNAL	16
 
-static_assert(TALLY_MSG_SIGNAL <= TALLY_MSG_BUFFERS / 2);
+static_assert(2 * TALLY_MSG_SIGNAL <= TALLY_MSG_BUFFERS);
 
 /* One RECV buffer. */
 struct tally_recv {
@@ -147,7 +147,7 @@ static int tally_send_post(struct tally_conn *conn, struct tally_send *send)
 	hdr->credit = cpu_to_be32(tally_credits_send(&msgs->credits));
 	ib_dma_sync_single_for_device(conn->dev->ibdev, send->sge.addr,
 				      send->sge.length, DMA_TO_DEVICE);
-	trace_tally_msg_send(conn, hdr);
+	trace_tally_msg_send(conn->serial, hdr);
 	err = ib_post_send(conn->qp, &wr, NULL);
 	if (err)
 		return err;
@@ -359,7 +359,7 @@ void tally_msgs_deliver(struct tally_conn *conn)
 	tally_msgs_take(conn, &batch);
 	list_for_each_entry(recv, &batch, list) {
 		hdr = (void *)recv->buf;
-		trace_tally_msg_recv(conn, hdr);
+		trace_tally_msg_recv(conn->serial, hdr);
 		if (hdr->type != cpu_to_be16(TALLY_MSG_CREDIT) &&
 		    conn->ops->message)
 			conn->ops->message(conn, hdr, hdr + 1,
@@ -466,11 +466,7 @@ int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 	return err;
 }
 
-/**
- * tally_msgs_set_depth - the peer said how many RECVs it has
- * @conn: control conn
- * @depth: their number; fewer than everybody has are not believed
- */
+/* The peer told how many RECVs it has; fewer than all have are not believed. */
 void tally_msgs_set_depth(struct tally_conn *conn, u16 depth)
 {
 	unsigned long flags;
@@ -483,10 +479,7 @@ void tally_msgs_set_depth(struct tally_conn *conn, u16 depth)
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
-/**
- * tally_msgs_live - deliver what came, and what will come
- * @conn: control conn whose owner was told that it is up
- */
+/* The owner was told that it is up: deliver what came, and what will come. */
 void tally_msgs_live(struct tally_conn *conn)
 {
 	/* Its owner is ready when the first message comes. */
@@ -494,12 +487,7 @@ void tally_msgs_live(struct tally_conn *conn)
 	tally_cq_queue(&conn->cq);
 }
 
-/**
- * tally_msgs_stop - deliver what came before the QP was drained
- * @conn: closing control conn, its QP drained
- *
- * No message is delivered afterwards.
- */
+/* The QP is drained: deliver what came before, and nothing afterwards. */
 void tally_msgs_stop(struct tally_conn *conn)
 {
 	tally_cq_flush(&conn->cq);
@@ -508,12 +496,7 @@ void tally_msgs_stop(struct tally_conn *conn)
 	tally_cq_flush(&conn->cq);
 }
 
-/**
- * tally_msgs_start - fill the RECV ring
- * @conn: conn with a QP, not connected yet; a lane has no ring
- *
- * Return: 0 or a negative errno.
- */
+/* Fill the RECV ring, before the QP is connected. A lane has none. */
 int tally_msgs_start(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = conn->msgs;
@@ -589,12 +572,7 @@ static int tally_send_init(struct tally_conn *conn, struct tally_send *send,
 	return 0;
 }
 
-/**
- * tally_msgs_create - make RECV ring and send buffers
- * @conn: control conn with a device
- *
- * Return: 0 or -ENOMEM; tally_msgs_destroy() frees what was made.
- */
+/* On error tally_msgs_destroy() frees what was made. */
 int tally_msgs_create(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = kvzalloc(sizeof(*msgs), GFP_KERNEL);
@@ -618,10 +596,7 @@ int tally_msgs_create(struct tally_conn *conn)
 	return err;
 }
 
-/**
- * tally_msgs_destroy - undo tally_msgs_create()
- * @conn: conn without a QP; without messages nothing is done
- */
+/* The conn has no QP. Without messages nothing is done. */
 void tally_msgs_destroy(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = conn->msgs;

@@ -40,6 +40,7 @@ struct tally_op_wrs {
  * @page: result words, a slot per op
  * @dma: its address for the device
  * @slots: slots in use
+ * @serial: number of operations posted
  * @credits: free entries of the send queue
  * @pending: not posted yet, in order
  * @posted: on the wire
@@ -49,6 +50,7 @@ struct tally_ops_table {
 	struct page *page;
 	u64 dma;
 	DECLARE_BITMAP(slots, TALLY_OP_DEPTH);
+	u32 serial;
 	int credits;
 	struct list_head pending;
 	struct list_head posted;
@@ -139,21 +141,21 @@ static void tally_op_count_done(const struct tally_op *op,
 	}
 }
 
-static void tally_op_finish(struct tally_op *op, struct tally_stats *stats)
+static void tally_op_finish(struct tally_conn *conn, struct tally_op *op)
 {
-	tally_op_count_done(op, op->stats ?: stats);
-	trace_tally_op_done(op, op->type, op->status);
+	tally_op_count_done(op, tally_op_stats(op, conn));
+	trace_tally_op_done(conn->serial, op->serial, op->type, op->status);
 	op->done(op);
 }
 
-static void tally_ops_finish(struct list_head *ops, struct tally_stats *stats)
+static void tally_ops_finish(struct tally_conn *conn, struct list_head *ops)
 {
 	struct tally_op *op, *next;
 
 	/* done() may submit the op again, and so move it to another list. */
 	list_for_each_entry_safe(op, next, ops, list) {
 		list_del_init(&op->list);
-		tally_op_finish(op, stats);
+		tally_op_finish(conn, op);
 	}
 }
 
@@ -315,7 +317,9 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		op->slot = find_first_zero_bit(table->slots, TALLY_OP_DEPTH);
 	tally_op_build(conn, op, wrs);
-	trace_tally_op_post(conn->qpn, op, op->type, op->addr, op->rkey);
+	op->serial = ++table->serial;
+	trace_tally_op_post(conn->serial, op->serial, op->type, op->addr,
+			    op->rkey);
 	err = ib_post_send(conn->qp, &wrs->wr[0].send, &bad);
 	if (err && bad == &wrs->wr[1].send) {
 		/* Half of it is on the wire, and only the end of the QP ends it. */
@@ -357,7 +361,6 @@ static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op, cqe);
 	struct tally_conn *conn = tally_conn_of(cq);
-	struct tally_stats *stats = conn->stats;
 	LIST_HEAD(refused);
 	unsigned long flags;
 	bool begun;
@@ -375,8 +378,8 @@ static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
 
-	tally_op_finish(op, stats);
-	tally_ops_finish(&refused, stats);
+	tally_op_finish(conn, op);
+	tally_ops_finish(conn, &refused);
 }
 
 /* Lock held. The op goes to the wire, to the queue, or gets a status. */
@@ -386,6 +389,7 @@ static void tally_op_start(struct tally_conn *conn, struct tally_op *op,
 	op->status = 0;
 	op->posted = false;
 	op->counted = false;
+	op->serial = 0;
 	op->cqe.done = tally_op_completed;
 	if (conn->state != TALLY_CONN_UP || !tally_op_valid(op)) {
 		op->status = conn->state == TALLY_CONN_UP ? -EINVAL : -ENOTCONN;
@@ -419,7 +423,7 @@ void tally_op_submit(struct tally_conn *conn, struct tally_op *op)
 	tally_op_start(conn, op, &refused);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
-	tally_ops_finish(&refused, conn->stats);
+	tally_ops_finish(conn, &refused);
 }
 
 /* True: it was not posted yet and is the caller's again. */
@@ -535,34 +539,23 @@ static void tally_ops_end(struct tally_conn *conn, struct list_head *from,
 		list_move_tail(&op->list, &ended);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
-	tally_ops_finish(&ended, conn->stats);
+	tally_ops_finish(conn, &ended);
 	tally_cq_kick(&conn->cq);
 }
 
-/**
- * tally_ops_flush - give back what was never posted
- * @conn: closing conn
- */
+/* The conn closes: give back what was never posted. */
 void tally_ops_flush(struct tally_conn *conn)
 {
 	tally_ops_end(conn, &conn->ops_table->pending, -ENOTCONN);
 }
 
-/**
- * tally_ops_sweep - give back what was posted and cannot complete any more
- * @conn: closing conn, its QP destroyed
- */
+/* The QP is destroyed: give back what cannot complete any more. */
 void tally_ops_sweep(struct tally_conn *conn)
 {
 	tally_ops_end(conn, &conn->ops_table->posted, -EREMOTEIO);
 }
 
-/**
- * tally_ops_create - make the table of operations
- * @conn: conn with a device
- *
- * Return: 0 or -ENOMEM; tally_ops_destroy() frees what was made.
- */
+/* On error tally_ops_destroy() frees what was made. */
 int tally_ops_create(struct tally_conn *conn)
 {
 	struct ib_device *ibdev = conn->dev->ibdev;
@@ -591,10 +584,7 @@ err_free:
 	return -ENOMEM;
 }
 
-/**
- * tally_ops_destroy - free the table of operations
- * @conn: conn without a QP; without a table nothing is done
- */
+/* The conn has no QP. Without a table nothing is done. */
 void tally_ops_destroy(struct tally_conn *conn)
 {
 	struct tally_ops_table *table = conn->ops_table;

@@ -43,8 +43,8 @@ enum tally_op_type {
  *	context (the CQ's workqueue, or a task that polls it), from
  *	tally_op_submit() when the conn is not up, or from tally_op_wait()
  *	when that takes the op back; must not sleep
- * @status: 0; -ETIMEDOUT, -EINTR: taken back before it was posted; -ENOTCONN: never posted; -EACCES: the target refused, nothing
- *	was done; -EREMOTEIO: posted and broken, the outcome is unknown;
+ * @status: 0; -ETIMEDOUT, -EINTR: taken back before it was posted; -ENOTCONN:
+ *	never posted; -EACCES: the target refused, nothing was done; -EREMOTEIO: posted and broken, the outcome is unknown;
  *	-EINVAL: refused at posting (by the device), nothing was done;
  *	-EOPNOTSUPP: the device cannot do it, nothing was done
  * @old: previous value of the (first) word
@@ -54,6 +54,7 @@ enum tally_op_type {
  * @posted: it is on the wire; under conn->lock
  * @counted: its caller gave up and counted the unknown outcome
  * @slot: result slot while posted
+ * @serial: which of the conn's operations it is, 0 before it was posted
  * @cqe: completion of its last work request
  * @first_cqe: of the first of two
  */
@@ -80,6 +81,7 @@ struct tally_op {
 	bool posted;
 	bool counted;
 	u16 slot;
+	u32 serial;
 	struct ib_cqe cqe;
 	struct ib_cqe first_cqe;
 };

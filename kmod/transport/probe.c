@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The question whether a device's kernel QPs can post atomics. The answer comes from posting some and looking at both the
- * results and the memory: devices that promise them and refuse them exist.
+ * The question whether a device's kernel QPs can post atomics. The answer
+ * comes from posting some and looking at both the results and the memory: devices
+ * that promise them and refuse them exist.
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>

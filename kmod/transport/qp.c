@@ -38,7 +38,7 @@ static void tally_qp_free_cq(struct tally_conn *conn)
 	tally_cq_destroy(&conn->cq);
 }
 
-/* Nobody posts any more. Ends with no QP and no operation in flight. */
+/* Nothing is posted any more. Ends with no QP and no operation in flight. */
 static void tally_qp_stop(struct tally_conn *conn)
 {
 	bool drained;
@@ -90,7 +90,7 @@ static void tally_qp_close_work(struct work_struct *work)
 	if (conn->ops->down)
 		conn->ops->down(conn, conn->err);
 	complete_all(&conn->dead);
-	/* This may wait for a datagram that is stuck; nobody waits for it. */
+	/* This may wait for a datagram that is stuck; nothing waits for this. */
 	if (conn->id)
 		rdma_destroy_id(conn->id);
 	tally_qp_unprepare(conn);
@@ -100,24 +100,12 @@ static void tally_qp_close_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/**
- * tally_qp_alloc - a conn that is nothing yet
- * @params: what it shall be
- *
- * Context: process.
- * Return: as tally_conn_alloc().
- */
 struct tally_conn *tally_qp_alloc(const struct tally_conn_params *params)
 {
 	return tally_conn_alloc(params, tally_qp_close_work);
 }
 
-/**
- * tally_qp_discard - undo tally_conn_alloc() and what was prepared
- * @conn: conn without a QP that nobody else knows
- *
- * Its CM id is the caller's.
- */
+/* Undo all, of a conn without a QP that only its maker knows; not the CM id. */
 void tally_qp_discard(struct tally_conn *conn)
 {
 	tally_qp_unprepare(conn);
@@ -126,13 +114,7 @@ void tally_qp_discard(struct tally_conn *conn)
 	tally_conn_put(conn);
 }
 
-/**
- * tally_qp_set_dev - say which device a conn is on
- * @conn: conn
- * @dev: device, of which the conn takes a reference
- *
- * Return: 0, or -ENODEV when the device is going away.
- */
+/* Return: 0; the conn has a reference to @dev; -ENODEV: that goes away. */
 int tally_qp_set_dev(struct tally_conn *conn, struct tally_dev *dev)
 {
 	int err;
@@ -222,25 +204,15 @@ int tally_qp_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr)
 	return err;
 }
 
-/**
- * tally_qp_made - a conn has its QP
- * @conn: conn
- * @qp: made as tally_qp_prepare() said
- */
 void tally_qp_made(struct tally_conn *conn, struct ib_qp *qp)
 {
 	conn->qp = qp;
 	conn->qpn = qp->qp_num;
 }
 
-/**
- * tally_qp_set_up - the connection stands: say so to the owner
- * @conn: conn
- *
- * Messages that came early are delivered after the upcall.
- *
- * Context: process; the handler of the conn's CM id if it has one.
- * Return: false when the conn is already closing.
+/*
+ * The connection stands: tell the owner, then deliver messages that came early.
+ * In the handler of the CM id if there is one. Return: false when it is closing.
  */
 bool tally_qp_set_up(struct tally_conn *conn)
 {

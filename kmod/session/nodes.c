@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include "session/handshake.h"
+#include "session/link.h"
+#include "session/nodes.h"
+#include "transport/listen.h"
+
+/* Every node of this kernel; the one piece of global state. */
+static LIST_HEAD(nodes);
+static u32 nodes_last_id;
+static DEFINE_MUTEX(nodes_lock);
+static const struct tally_node_ops *node_ops;
+/* Stops and frees nodes: neither can run on a queue of the node itself. */
+static struct workqueue_struct *nodes_wq;
+/* Nodes whose memory is not freed yet. */
+static atomic_t nodes_alive;
+static DECLARE_WAIT_QUEUE_HEAD(nodes_gone);
+
+static void node_free(struct work_struct *work)
+{
+	struct tally_node *node = container_of(work, struct tally_node,
+					       free_work);
+
+	if (node->wait_wq)
+		destroy_workqueue(node->wait_wq);
+	if (node->wq)
+		destroy_workqueue(node->wq);
+	node->ops->node_free(node);
+	rhashtable_destroy(&node->sessions);
+	tally_names_destroy(&node->peer_names);
+	xa_destroy(&node->peers);
+	xa_destroy(&node->slots);
+	tally_auth_exit(&node->auth);
+	put_net(node->net);
+	kfree(node);
+	if (atomic_dec_and_test(&nodes_alive))
+		wake_up_all(&nodes_gone);
+}
+
+static enum tally_refusal node_request(void *owner, struct tally_dev *dev,
+				       const struct tally_cm_req *req,
+				       const struct sockaddr *from,
+				       struct tally_conn_params *params)
+{
+	struct tally_node *node = owner;
+	enum tally_refusal reason;
+	struct tally_session *s;
+
+	params->stats = &node->stats;
+	if (req->kind == TALLY_KIND_CONTROL) {
+		params->pd = dev->ctrl_pd;
+		return tally_handshake_request(node, from, params);
+	}
+	if (req->kind != TALLY_KIND_LANE)
+		return TALLY_REFUSE_MALFORMED;
+	s = tally_session_find(node, be64_to_cpu(req->session));
+	if (!s)
+		return TALLY_REFUSE_STALE;
+	reason = tally_link_lane_request(s, dev, req, params);
+	tally_session_put(s);
+	return reason;
+}
+
+static void node_accepted(void *owner, struct tally_conn_params *params,
+			  struct tally_conn *conn)
+{
+	if (params->messages)
+		tally_handshake_accepted(params, conn);
+	else
+		tally_link_lane_accepted(params->owner, conn);
+}
+
+static void node_refused(void *owner, enum tally_refusal reason)
+{
+	struct tally_node *node = owner;
+
+	atomic64_inc(&node->stats.refused[reason]);
+}
+
+static const struct tally_listen_ops listen_ops = {
+	.request = node_request,
+	.accepted = node_accepted,
+	.refused = node_refused,
+};
+
+static void node_stop(struct work_struct *work)
+{
+	struct tally_node *node = container_of(work, struct tally_node,
+					       stop_work);
+
+	tally_unlisten(node->listener);
+	tally_peers_stop(node);
+	tally_handshakes_stop(node);
+	node->ops->node_stop(node);
+	mutex_lock(&nodes_lock);
+	list_del_init(&node->list);
+	mutex_unlock(&nodes_lock);
+	WRITE_ONCE(node->state, TALLY_NODE_STOPPED);
+	tally_node_event(node, "stopped", node->config.name, "");
+	complete_all(&node->stopped);
+	tally_node_put(node);	/* the list's */
+}
+
+static const struct tally_peer_ops peer_ops = {
+	.connect = tally_handshake_connect,
+	.cancel = tally_handshake_cancel,
+};
+
+static struct tally_node *node_alloc(struct net *net,
+				     const struct tally_node_config *config)
+{
+	struct tally_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	int err;
+
+	if (!node)
+		return ERR_PTR(-ENOMEM);
+	err = rhashtable_init(&node->sessions, &tally_sessions_params);
+	if (err)
+		goto err_free;
+	err = tally_names_init(&node->peer_names);
+	if (err)
+		goto err_sessions;
+	atomic_inc(&nodes_alive);
+	kref_init(&node->ref);
+	mutex_init(&node->lock);
+	INIT_LIST_HEAD(&node->list);
+	xa_init_flags(&node->peers, XA_FLAGS_ALLOC);
+	INIT_LIST_HEAD(&node->users);
+	spin_lock_init(&node->half_lock);
+	INIT_LIST_HEAD(&node->half);
+	xa_init_flags(&node->slots, XA_FLAGS_ALLOC);
+	node->slot_next = TALLY_SLOT_HOME + 1;
+	node->ops = node_ops;
+	node->peer_ops = &peer_ops;
+	node->end_wq = nodes_wq;
+	INIT_WORK(&node->stop_work, node_stop);
+	INIT_WORK(&node->free_work, node_free);
+	init_completion(&node->stopped);
+	node->config = *config;
+	node->net = get_net(net);
+	node->started = ktime_get_boottime_ns();
+	do {
+		node->incarnation = get_random_u64();
+	} while (!node->incarnation);
+	return node;
+
+err_sessions:
+	rhashtable_destroy(&node->sessions);
+err_free:
+	kfree(node);
+	return ERR_PTR(err);
+}
+
+static struct tally_node *node_lookup(struct net *net, const char *name)
+{
+	struct tally_node *node;
+
+	lockdep_assert_held(&nodes_lock);
+	list_for_each_entry(node, &nodes, list)
+		if (net_eq(node->net, net) &&
+		    (!name || !*name || !strcmp(node->config.name, name)))
+			return node;
+	return NULL;
+}
+
+static int node_start(struct tally_node *node, const char **reason)
+{
+	int err;
+
+	err = tally_auth_init(&node->auth);
+	if (err) {
+		*reason = "this kernel has no hmac(sha256)";
+		node->auth.hmac = NULL;
+		return err;
+	}
+	if (node->config.key[0]) {
+		err = tally_auth_load(&node->auth, node->config.key);
+		if (err) {
+			*reason = "no logon key of that description with 16 to 64 bytes";
+			return err;
+		}
+	}
+	/* Renewals run here, and must not be late because the machine is busy. */
+	node->wq = alloc_workqueue("tally-%s", WQ_UNBOUND | WQ_HIGHPRI |
+				   WQ_MEM_RECLAIM, 0, node->config.name);
+	node->wait_wq = alloc_workqueue("tally-%s-wait", WQ_UNBOUND |
+					WQ_MEM_RECLAIM, 0, node->config.name);
+	if (!node->wq || !node->wait_wq)
+		return -ENOMEM;
+	err = node->ops->node_start(node);
+	if (err)
+		return err;
+	node->listener = tally_listen(node->net, node->config.port, &listen_ops,
+				      node);
+	if (IS_ERR(node->listener)) {
+		err = PTR_ERR(node->listener);
+		*reason = err == -EADDRINUSE ? "the port is in use" :
+					       "cannot listen on the port";
+		goto err_stop;
+	}
+	return 0;
+
+err_stop:
+	node->ops->node_stop(node);
+	return err;
+}
+
+/**
+ * tally_node_add - start a node
+ * @net: namespace it lives in
+ * @config: what it is to be; checked by the caller
+ * @reason: gets a constant sentence on error
+ *
+ * Context: process; the caller's keyrings are searched.
+ * Return: 0, -EEXIST, -EADDRINUSE, -ENOKEY, -ENOMEM, …
+ */
+int tally_node_add(struct net *net, const struct tally_node_config *config,
+		   const char **reason)
+{
+	struct tally_node *node;
+	int err;
+
+	node = node_alloc(net, config);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	mutex_lock(&nodes_lock);
+	if (node_lookup(net, config->name)) {
+		*reason = "a node of that name exists";
+		err = -EEXIST;
+	} else {
+		err = node_start(node, reason);
+	}
+	if (!err) {
+		node->id = ++nodes_last_id;
+		list_add_tail(&node->list, &nodes);
+	}
+	mutex_unlock(&nodes_lock);
+	if (err)
+		tally_node_put(node);
+	return err;
+}
+
+/**
+ * tally_node_del - begin to stop a node
+ * @node: the node, referenced by the caller
+ *
+ * New operations get -ESHUTDOWN from now on. It leaves the list when all is
+ * done; node->stopped is completed then.
+ *
+ * Return: 0; -EALREADY.
+ */
+int tally_node_del(struct tally_node *node)
+{
+	bool first;
+
+	mutex_lock(&node->lock);
+	first = node->state == TALLY_NODE_RUNNING;
+	if (first)
+		WRITE_ONCE(node->state, TALLY_NODE_STOPPING);
+	mutex_unlock(&node->lock);
+	if (!first)
+		return -EALREADY;
+	queue_work(nodes_wq, &node->stop_work);
+	return 0;
+}
+
+/**
+ * tally_node_find - find a node by name
+ * @net: namespace
+ * @name: its name; NULL or "" for the first
+ *
+ * Return: referenced, or NULL.
+ */
+struct tally_node *tally_node_find(struct net *net, const char *name)
+{
+	struct tally_node *node;
+
+	mutex_lock(&nodes_lock);
+	node = node_lookup(net, name);
+	if (node)
+		tally_node_get(node);
+	mutex_unlock(&nodes_lock);
+	return node;
+}
+
+/**
+ * tally_node_find_in - find a node in any namespace
+ * @netns: inode number of the namespace, which may have lost its name
+ * @name: name of the node
+ *
+ * Return: referenced, or NULL.
+ */
+struct tally_node *tally_node_find_in(u32 netns, const char *name)
+{
+	struct tally_node *node, *found = NULL;
+
+	mutex_lock(&nodes_lock);
+	list_for_each_entry(node, &nodes, list)
+		if (node->net->ns.inum == netns &&
+		    !strcmp(node->config.name, name))
+			found = tally_node_get(node);
+	mutex_unlock(&nodes_lock);
+	return found;
+}
+
+/**
+ * tally_node_next - walk the nodes of a namespace
+ * @net: namespace, NULL for all
+ * @after: id of the one before, 0 to begin
+ *
+ * Return: the next one, referenced, or NULL.
+ */
+struct tally_node *tally_node_next(struct net *net, u32 after)
+{
+	struct tally_node *node, *next = NULL;
+
+	mutex_lock(&nodes_lock);
+	list_for_each_entry(node, &nodes, list) {
+		if (node->id > after && (!net || net_eq(node->net, net))) {
+			next = tally_node_get(node);
+			break;
+		}
+	}
+	mutex_unlock(&nodes_lock);
+	return next;
+}
+
+/**
+ * tally_nodes_init - there is no node yet
+ * @ops: the layers above
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_nodes_init(const struct tally_node_ops *ops)
+{
+	node_ops = ops;
+	nodes_wq = alloc_workqueue("tally", WQ_UNBOUND, 0);
+	return nodes_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * tally_nodes_exit - stop every node and wait for it
+ *
+ * Context: process. Netlink is gone: no node can be added.
+ */
+void tally_nodes_exit(void)
+{
+	struct tally_node *node;
+
+	for (;;) {
+		mutex_lock(&nodes_lock);
+		node = list_first_entry_or_null(&nodes, struct tally_node,
+						list);
+		if (node)
+			tally_node_get(node);
+		mutex_unlock(&nodes_lock);
+		if (!node)
+			break;
+		tally_node_del(node);
+		wait_for_completion(&node->stopped);
+		tally_node_put(node);
+	}
+	wait_event(nodes_gone, !atomic_read(&nodes_alive));
+	destroy_workqueue(nodes_wq);
+}
