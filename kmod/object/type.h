@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Types of objects. A type is a folder with a struct tally_type_ops in its
- * type.c, and one line in main.c; nobody else asks which type an object is of.
+ * type.c, and one line in main.c; nothing else asks which type an object is of.
  */
 #ifndef TALLY_OBJECT_TYPE_H
 #define TALLY_OBJECT_TYPE_H
@@ -60,13 +60,13 @@ struct tally_type_message {
  *
  * At the home; struct tally_object is home/object.h, tally_open home/export.h:
  *
- * @check: is what the object shall be possible? After @fs_take or @nl_take;
+ * @check: is what was asked for possible? After @fs_take or @nl_take;
  *	it is not visible yet. Process.
  *	Return: 0, or a negative errno with @reason, a constant sentence.
  * @create: make what the object needs: it has its id and entry, but no name
  *	yet, so the CPU may write its words. Process. Return: as @check.
  * @deleted: the name is gone; sessions and users may still have it. Process.
- * @destroy: nobody can reach it any more: undo @create. Process.
+ * @destroy: nothing can reach it any more: undo @create. Process.
  * @open: a session opens it for the first time: set up what follows
  *	struct tally_open, which is zero. With arena->lock held; may sleep for
  *	memory. Return: 0 or a negative errno.
