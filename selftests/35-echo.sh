@@ -27,6 +27,7 @@ check_fails "what the type has not is refused" 1 'refused: 22' \
 	echo_nl add t x 7 size
 check_fails "a second of that name, too" 1 'refused: 17' echo_nl add t e 0
 check_equal "the far node reads it" "7 0" "$(cat "$far/t/e" | xargs)"
+exec 5<> "$far/t/e"
 check "the far node writes" bash -c "echo moin > $far/t/e"
 check_equal "the home reads that" "8 0 moin" "$(cat "$home/t/e")"
 check "the home writes" bash -c "echo hello > $home/t/e"
@@ -35,7 +36,6 @@ check_equal "the far node reads that, and what it said itself" "9 1 hello" \
 check_equal "netlink tells the count" 9 "$(echo_nl show t e)"
 check_fails "too long a text is refused" 1 'Invalid argument' \
 	bash -c "printf '%0100d' 0 > $far/t/e"
-exec 5<> "$far/t/e"
 check "it is deleted while it is open" rm "$home/t/e"
 check_fails "the open file says so" 1 'Identifier removed' cat <&5
 exec 5>&-
