@@ -371,19 +371,20 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 		*reason = "the node is being stopped";
 		return -ESHUTDOWN;
 	}
-	err = xa_alloc_cyclic(&node->peers, &peer->id, NULL,
-			      XA_LIMIT(1, INT_MAX), &node->peer_next,
-			      GFP_KERNEL);
-	if (err < 0)
-		return err;
 	err = tally_names_add(&node->peer_names, &peer->by_name);
 	if (err) {
-		xa_erase(&node->peers, peer->id);
 		if (err == -EEXIST)
 			*reason = "a peer of that name exists";
 		return err;
 	}
-	xa_store(&node->peers, peer->id, tally_peer_get(peer), GFP_KERNEL);
+	err = xa_alloc_cyclic(&node->peers, &peer->id, tally_peer_get(peer),
+			      XA_LIMIT(1, INT_MAX), &node->peer_next,
+			      GFP_KERNEL);
+	if (err < 0) {
+		tally_names_del(&node->peer_names, &peer->by_name);
+		tally_peer_put(peer);
+		return err;
+	}
 	return 0;
 }
 
