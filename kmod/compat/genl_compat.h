@@ -12,6 +12,7 @@
 
 #include <linux/version.h>
 #include <net/genetlink.h>
+#include <net/sock.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define genl_split_ops	genl_ops

@@ -4,6 +4,7 @@
 # What the demo and the place to play begin with; sourced, not run.  $tree is the
 # source tree, $kver the kernel of the machines.
 
+# shellcheck disable=SC2154 # both are set by the script that sources this
 # shellcheck source=selftests/rig/common.sh
 . "$tree/selftests/rig/common.sh"
 
