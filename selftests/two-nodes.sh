@@ -13,8 +13,14 @@ far=$lib_work/far
 size=$((3 * 1024 * 1024 + 12345))
 chmod 755 "$lib_work"
 
+# A program that was just ended may still have files open.
+unmounted() {
+	! mountpoint -q "$1" || umount "$1" 2> /dev/null
+}
+
 end_nodes() {
-	umount -q "$home" "$far"
+	wait_until 20 unmounted "$home"
+	wait_until 20 unmounted "$far"
 	tally node del home
 	tally node del far
 	wait_until 20 node_gone home

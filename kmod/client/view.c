@@ -7,11 +7,14 @@
 #include "session/session.h"
 
 static const struct rhashtable_params view_names = {
-	.key_len = sizeof_field(struct tally_view, names_key),
-	.key_offset = offsetof(struct tally_view, names_key),
+	.key_len = 2 * TALLY_NAME_SIZE,
+	.key_offset = offsetof(struct tally_view, name),
 	.head_offset = offsetof(struct tally_view, by_name),
 	.automatic_shrinking = true,
 };
+
+static_assert(offsetof(struct tally_view, home) ==
+	      offsetof(struct tally_view, name) + TALLY_NAME_SIZE);
 
 static const struct rhashtable_params handle_names = {
 	.key_len = sizeof_field(struct tally_handle, name),
@@ -102,7 +105,6 @@ struct tally_view *tally_view_get(struct tally_view *view)
 	kref_get(&view->ref);
 	return view;
 }
-
 
 static void view_release(struct kref *ref)
 {
@@ -475,7 +477,7 @@ struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
  * Return: a reference, or NULL: there is none, or it is just being opened.
  */
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
-					u32 id, u32 generation)
+				       u32 id, u32 generation)
 {
 	struct tally_handle *handle;
 

@@ -95,10 +95,8 @@ struct tally_view {
 	struct rcu_head rcu;
 	struct kref ref;
 	struct tally_node *node;
-	struct_group(names_key,
-		char name[TALLY_NAME_SIZE];
-		char home[TALLY_NAME_SIZE];
-	);
+	char name[TALLY_NAME_SIZE];	/* with @home the key of @by_name */
+	char home[TALLY_NAME_SIZE];
 	struct tally_arena *arena;
 	struct tally_watch watch;
 	struct tally_session *session;
@@ -257,7 +255,7 @@ void tally_handle_put(struct tally_handle *handle);
 struct tally_handle *tally_handle_next(struct tally_view *view,
 				       struct tally_handle *prev);
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
-					u32 id, u32 generation);
+				       u32 id, u32 generation);
 bool tally_handle_alive(struct tally_handle *handle);
 void tally_handle_fail(struct tally_handle *handle, int err);
 

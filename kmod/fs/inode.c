@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fs/inode.h"
-#include "home/admin.h"
 
 #include <linux/jhash.h>
 #include "home/admin.h"

@@ -3,7 +3,7 @@
 #ifndef TALLY_LOCK_FILE_H
 #define TALLY_LOCK_FILE_H
 
-struct file_operations;
+#include <linux/fs.h>
 
 extern const struct file_operations tally_lock_ops;
 

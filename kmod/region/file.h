@@ -10,7 +10,7 @@
 #ifndef TALLY_REGION_FILE_H
 #define TALLY_REGION_FILE_H
 
-struct file_operations;
+#include <linux/fs.h>
 
 extern const struct file_operations tally_region_ops;
 

@@ -5,6 +5,11 @@
  * the transfer to a work item, which unpins the pages. That is bounded,
  * because every posted operation completes when its QP dies. A caller whose
  * buffer is kernel memory waits instead: nothing else keeps that memory alive.
+ *
+ * Not by rdma_rw_ctx_*(): a context allocates its requests and elements for each
+ * transfer, 4 KiB of elements for the pages of a MiB, and posts them itself:
+ * they would pass by the conn's queue, by its credit of Reads and by its sweep
+ * at the end of a QP.
  */
 #include "region/xfer.h"
 
