@@ -21,8 +21,8 @@ static const struct tally_type_ops *const main_types[] = {
 	&tally_counter_type,
 	&tally_lock_type,
 	&tally_region_type,
-#ifdef TALLY_TESTS_TYPE
-	&TALLY_TESTS_TYPE,
+#ifdef TALLY_TEST_TYPE
+	&TALLY_TEST_TYPE,
 #endif
 	NULL
 };

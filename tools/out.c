@@ -12,6 +12,7 @@ static struct {
 	int depth;
 	bool used[DEPTH_MAX];	/* a value stands before in this list */
 	bool middle;		/* text: something stands on this line */
+	bool list;		/* an answer of many objects */
 } out;
 
 static void newline(void)
@@ -122,6 +123,7 @@ static void json_end(void)
  */
 void out_begin_list(void)
 {
+	out.list = true;
 	if (opt.json)
 		json_open('[', NULL);
 }
@@ -131,10 +133,13 @@ void out_begin_list(void)
  */
 void out_end_list(void)
 {
-	if (!opt.json)
-		return;
-	json_close(']');
-	json_end();
+	out.list = false;
+	if (opt.json) {
+		json_close(']');
+		json_end();
+	} else {
+		fflush(stdout);
+	}
 }
 
 /**
@@ -160,7 +165,8 @@ void out_end(void)
 	if (out.middle)
 		putchar('\n');
 	out.middle = false;
-	fflush(stdout);
+	if (!out.list)
+		fflush(stdout);
 }
 
 static void label_text(const char *label)
@@ -374,6 +380,20 @@ void out_bool(const char *key, bool value, const char *yes, const char *no)
 	}
 }
 
+/* The last user, or group, that was looked up. */
+struct known {
+	bool known;
+	uint32_t id;
+	char name[256];
+};
+
+static void learn(struct known *last, uint32_t id, const char *name)
+{
+	last->known = true;
+	last->id = id;
+	snprintf(last->name, sizeof(last->name), "%s", name);
+}
+
 /**
  * out_uid - print a user, in text by name
  * @key: name in JSON, where it is a number
@@ -382,10 +402,16 @@ void out_bool(const char *key, bool value, const char *yes, const char *no)
  */
 void out_uid(const char *key, const char *label, uint32_t uid)
 {
-	struct passwd *user = opt.json ? NULL : getpwuid(uid);
+	static struct known user;
 
-	if (user)
-		out_str(key, label, user->pw_name);
+	/* In a list, most are the same. */
+	if (!opt.json && (!user.known || user.id != uid)) {
+		struct passwd *found = getpwuid(uid);
+
+		learn(&user, uid, found ? found->pw_name : "");
+	}
+	if (!opt.json && user.name[0])
+		out_str(key, label, user.name);
 	else
 		out_u64(key, label, uid, "");
 }
@@ -398,10 +424,15 @@ void out_uid(const char *key, const char *label, uint32_t uid)
  */
 void out_gid(const char *key, const char *label, uint32_t gid)
 {
-	struct group *group = opt.json ? NULL : getgrgid(gid);
+	static struct known group;
 
-	if (group)
-		out_str(key, label, group->gr_name);
+	if (!opt.json && (!group.known || group.id != gid)) {
+		struct group *found = getgrgid(gid);
+
+		learn(&group, gid, found ? found->gr_name : "");
+	}
+	if (!opt.json && group.name[0])
+		out_str(key, label, group.name);
 	else
 		out_u64(key, label, gid, "");
 }

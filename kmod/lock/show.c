@@ -318,10 +318,11 @@ static int who_ask(struct tally_session *s, struct tally_object *object,
 		tally_session_violation(s, "malformed answer to WHO");
 		err = -EPROTO;
 	}
-	if (err)
+	if (err) {
 		kfree(answer);
-	else
-		who_keep(tally_lock_home(object), answer);
+		answer = NULL;	/* nor does an older one hold any more */
+	}
+	who_keep(tally_lock_home(object), answer);
 	return err;
 }
 

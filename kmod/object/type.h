@@ -178,8 +178,8 @@ struct tally_type_ops {
 };
 
 /* Where the module is built for tests, see Kbuild. */
-#ifdef TALLY_TESTS_TYPE
-extern const struct tally_type_ops TALLY_TESTS_TYPE;
+#ifdef TALLY_TEST_TYPE
+extern const struct tally_type_ops TALLY_TEST_TYPE;
 #endif
 
 #define TALLY_TYPES_MAX	16	/* ids are below this */
