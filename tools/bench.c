@@ -180,7 +180,7 @@ static void take_details(const char *name, const struct pairs *p)
 	add_row(name, ".rate", "ops/s", value, base, per(value, base));
 }
 
-/* How a lock was granted: to who got it least; most often in a row. */
+/* How a lock was granted: to the node that got it least; most often in a row. */
 static void take_grants(const char *name, const struct pairs *p)
 {
 	double slowest = number(p, "slowest"), longest = number(p, "longest");
@@ -215,7 +215,7 @@ static void take_result(const struct pairs *p)
 		spread = fmax(fabs(number(p, "ratio") - 1), (high - low) / 2);
 }
 
-/* While it is open, nobody else can run anything. */
+/* While it is open, no other process can run anything. */
 static int open_run(void)
 {
 	run_fd = open(BENCH_DIR "run", O_WRONLY | O_CLOEXEC);

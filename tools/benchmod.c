@@ -76,7 +76,7 @@ static int load(struct bench_names *names)
 	return FAILED;
 }
 
-/* Somebody else may have loaded it, and what it has then stays. */
+/* Another process may have loaded it, and what it has then stays. */
 static int compare(struct bench_names *names, unsigned int i)
 {
 	const char **name = name_of(names, i);
@@ -113,7 +113,7 @@ static int compare_all(struct bench_names *names)
 }
 
 /*
- * A process that unloads the module when we die before we do so. Whoever ends all
+ * A process that unloads the module when we die before we do so. What ends all
  * processes of our name, or of our service, must not end it before us.
  */
 static pid_t leave_heir(void)

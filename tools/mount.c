@@ -110,7 +110,7 @@ int mount_node(const char *node)
 	return FAILED;
 }
 
-/* Who was woken by the end of the node may need a moment to close its files. */
+/* A process woken by the end of the node may need a moment to close its files. */
 static int unmount(const char *where)
 {
 	const struct timespec step = { .tv_nsec = 100000000 };

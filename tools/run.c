@@ -4,7 +4,7 @@
  *
  * The command is our child, in a process group of its own. Beside it a guard
  * is forked that shares the open lock file: should we be killed, the guard
- * ends the command before it closes the file, so that nobody is granted the
+ * ends the command before it closes the file, so that no user is granted the
  * lock while the command still runs.
  */
 #include <errno.h>

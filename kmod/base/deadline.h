@@ -26,7 +26,7 @@ static inline struct tally_until tally_until(long timeout)
 	};
 }
 
-/* Jiffies left, 0 when the time is over. */
+/* Jiffies left, 0 when none are. */
 static inline long tally_until_left(const struct tally_until *until)
 {
 	if (until->never)

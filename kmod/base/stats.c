@@ -66,7 +66,7 @@ const char *tally_stat_name(enum tally_stat stat)
 }
 
 /**
- * tally_refusal_name - name of a reason to turn somebody away
+ * tally_refusal_name - name of a reason to refuse a node
  * @reason: which one; may come from a peer
  *
  * Return: a constant string, never NULL.

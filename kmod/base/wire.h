@@ -70,7 +70,7 @@ struct tally_cm_rej {
 } __packed;
 static_assert(sizeof(struct tally_cm_rej) == 8);
 
-/* Why a node turned somebody away; counted one by one, shown by name. */
+/* Why a node refused another; counted one by one, shown by name. */
 enum tally_refusal {
 	TALLY_REFUSE_NONE,
 	TALLY_REFUSE_VERSION,		/* unequal wire versions */
@@ -409,16 +409,16 @@ struct tally_wire_mr {
 /* What a node has of a lock. */
 enum tally_who {
 	TALLY_WHO_NOTHING	= 0,	/* nothing, or nothing settled */
-	TALLY_WHO_CACHED	= 1,	/* it, and nobody is inside */
-	TALLY_WHO_INSIDE	= 2,	/* it, and somebody is inside */
+	TALLY_WHO_CACHED	= 1,	/* it, and no user is inside */
+	TALLY_WHO_INSIDE	= 2,	/* it, and a user is inside */
 };
 
 /**
- * struct tally_rep_who - answer to a home that asks who has its lock
+ * struct tally_rep_who - answer to a home that asks which user has its lock
  * @state: enum tally_who
  * @mode: TALLY_LMODE_* of lock/msg.h in which the node has it, else 0
  * @reserved: zero
- * @pid: of one that is inside; 0: kernel code, or nobody
+ * @pid: of one that is inside; 0: kernel code, or none is
  * @age_ms: how long that one has been inside, else 0
  * @lease_ms: how long the node may act on it without a word from the home
  * @comm: name of that one, NUL-padded; whatever a process calls itself

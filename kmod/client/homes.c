@@ -214,7 +214,7 @@ int tally_homes_init(void)
 }
 
 /**
- * tally_homes_exit - wait for what is still asked for callers that went away
+ * tally_homes_exit - wait for questions whose callers have left
  *
  * No node is left.
  */

@@ -209,7 +209,7 @@ struct tally_views {
 	struct list_head owed;
 };
 
-/* No attaching or opening again helps against these. */
+/* Attaching or opening again does not help against these. */
 static inline bool tally_view_final(int err)
 {
 	return err && err != -ENOTCONN;

@@ -98,7 +98,7 @@ void tally_counter_release(struct tally_handle *handle)
 	kfree(handle->part);
 }
 
-/* @status of a completed operation as its caller gets to know it. */
+/* @status of a completed operation as its caller is told it. */
 static int counter_status(struct tally_handle *handle, int status)
 {
 	struct tally_session *s;

@@ -48,7 +48,7 @@ u64 tally_counter_apply(struct tally_object *object, u8 op, u64 value,
  * @op: the operation, on the loopback conn
  * @req: the peer's request
  * @open: the counter as the peer has it, referenced
- * @set: it is a SET: go on until nobody was faster
+ * @set: it is a SET: go on until no other operation was faster
  * @until: but not for ever
  */
 struct counter_proxy {

@@ -5,7 +5,7 @@
 #include "netlink/msg.h"
 
 /**
- * tally_counter_nl_take - what shall a counter be?
+ * tally_counter_nl_take - take what a request says of a new counter
  * @object: the counter, not visible yet
  * @info: the request
  *

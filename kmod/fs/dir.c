@@ -16,7 +16,7 @@
  * A look-up or listing asks homes while the VFS holds the directory's mutex for
  * reading: others look up and list meanwhile, but what would change the
  * directory waits, so there is a bound. ->lookup() and ->iterate_shared() have
- * no leave to give the mutex up.
+ * no right to give the mutex up.
  */
 #define DIR_TIMEOUT	(5 * HZ)
 

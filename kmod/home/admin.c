@@ -19,7 +19,7 @@ static void watches_gone(struct tally_arena *arena, struct list_head *watches)
 	mutex_unlock(&arena->watch_lock);
 }
 
-/* Returns the reference that its name was. */
+/* Returns the reference that belonged to its name. */
 static struct tally_object *object_unlink(struct tally_arena *arena,
 					  const char *name, u8 type)
 {
@@ -76,7 +76,7 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 	return 0;
 }
 
-/* It was taken out of its node; drops the reference of that. */
+/* It was taken out of its node; drops the node's reference. */
 static void arena_end(struct tally_arena *arena)
 {
 	struct tally_object *object;

@@ -420,7 +420,7 @@ static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 /**
  * tally_arena_add - make an arena
  * @node: its home
- * @config: what it shall be; copied
+ * @config: what it is to be; copied
  * @reason: says why when it fails
  *
  * The search for a device goes on in the background.
@@ -757,7 +757,7 @@ int tally_arena_word_take(struct tally_arena *arena, u32 *word)
 /**
  * tally_arena_word_give - give an entry back
  * @arena: an arena of ours
- * @word: its offset; nobody can aim at it any more: the CPU may write it
+ * @word: its offset; nothing can aim at it any more: the CPU may write it
  *
  * Context: process, arena->lock held.
  */
@@ -824,7 +824,7 @@ struct tally_conn *tally_arena_loop(struct tally_arena *arena)
  * @arena: an arena of ours
  * @word: offset of the entry
  *
- * In a nic arena it may only be read, see who may write a word above.
+ * In a nic arena it may only be read, see "what may write a word" above.
  *
  * Context: any.
  * Return: the first of its two words.

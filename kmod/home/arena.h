@@ -31,11 +31,11 @@
  * held, unless struct tally_type_ops says so. Messages and look-ups take none:
  * arenas, objects, attachments and opens are found under RCU.
  *
- * DOC: who may write a word
+ * DOC: what may write a word
  *
  * In a nic arena the NIC is the only writer of a word that anybody can aim
  * at. The whole table is registered from the start, so it is not the key that
- * protects an entry but the address: an entry belongs to nobody from the
+ * protects an entry but the address: an entry belongs to none from the
  * moment the last reference to its object is dropped (every session that was
  * given the address has answered FORGET or is OVER, every local user has
  * left) until the next object that gets it is linked into the arena's names.
@@ -43,7 +43,7 @@
  * life, the initial value at the beginning of the next. At any other time a
  * store, an atomic one too, could fall between the NIC's read and its write, and
  * be lost; the CPU only reads then, and the home's own operations go through
- * the loopback conn. In a cpu arena nobody gets a key, so that there are no
+ * the loopback conn. In a cpu arena no node gets a key, so that there are no
  * atomics of a NIC, and the CPU is the only writer.
  */
 
@@ -76,7 +76,7 @@ enum tally_arena_state {
  * struct tally_watch - wants to know when an arena or object is deleted
  * @list: where it is on the watch; private to home/
  * @gone: called once, in process context, with the arena's watch_lock held:
- *	whoever ends a watch waits for it
+ *	the end of a watch waits for it
  */
 struct tally_watch {
 	struct list_head list;

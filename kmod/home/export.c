@@ -28,7 +28,7 @@ static void export_say_forget(struct tally_attach *attach, u32 object,
 }
 
 /**
- * tally_export_forget_object - tell all who were given it to forget an object
+ * tally_export_forget_object - tell its sessions to forget an object
  * @object: deleted
  *
  * Context: process, arena->lock held.
@@ -46,7 +46,7 @@ void tally_export_forget_object(struct tally_object *object)
 }
 
 /**
- * tally_export_forget_arena - tell all who attached to forget an arena
+ * tally_export_forget_arena - tell all that attached to forget an arena
  * @arena: dead, all its objects are deleted
  *
  * Context: process.
@@ -293,7 +293,7 @@ struct tally_open *tally_object_open(struct tally_object *object,
 	return open;
 }
 
-/* Whoever set ENDING takes it out of the tables. */
+/* The one that set ENDING takes it out of the tables. */
 static void open_end(struct tally_export *export, struct tally_open *open)
 {
 	struct tally_object *object = open->object;

@@ -123,7 +123,7 @@ u8 tally_open_access(const struct tally_open *open);
 struct tally_open *tally_object_open(struct tally_object *object,
 				     struct tally_session *s);
 
-/* With arena->lock held, but the second. */
+/* With arena->lock held, except for the second. */
 void tally_export_forget_object(struct tally_object *object);
 void tally_export_forget_arena(struct tally_arena *arena);
 void tally_export_set_access(struct tally_arena *arena);

@@ -72,8 +72,8 @@ void tally_object_put(struct tally_object *object)
  * @config: what all types have; copied
  * @reason: says why when it fails
  *
- * Nobody sees it before tally_object_add(); until then the type's part is to
- * be filled in, which is zero.
+ * It is not visible before tally_object_add(); until then the type's part, which
+ * is zero, is to be filled in.
  *
  * Context: process.
  * Return: a reference, or an error pointer: -EINVAL, -ENOMEM.
@@ -126,7 +126,7 @@ static int arena_takes(struct tally_arena *arena, const char *name,
 	return 0;
 }
 
-/* Id and entry for an object nobody can find yet. */
+/* Id and entry for an object that cannot be found yet. */
 static int object_reserve(struct tally_object *object, const char **reason)
 {
 	struct tally_arena *arena = object->arena;
@@ -170,7 +170,7 @@ static int object_link(struct tally_object *object, const char **reason)
 }
 
 /**
- * tally_object_add - an object becomes what it shall be
+ * tally_object_add - an object becomes visible
  * @object: new
  * @reason: says why when it fails
  *

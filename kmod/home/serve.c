@@ -256,7 +256,7 @@ int tally_serve_message(const struct tally_type_ops *type,
 	struct tally_open *open = tally_open_find(s, body);
 	int err = -EPROTO;
 
-	/* What was deleted meanwhile is nobody's fault. */
+	/* That it was deleted meanwhile is no fault. */
 	if (IS_ERR(open))
 		return PTR_ERR(open) == -EIDRM ? 0 : -EPROTO;
 	if (open->type == type && type->message)

@@ -62,7 +62,7 @@ EXPORT_SYMBOL_GPL(tally_lock_get);
  * none comes any more. The caller sees to it that no other call is under way.
  *
  * Context: process; sleeps, until the home has answered a request that it knows
- * of or its session is over. Not from a callback.
+ * of or its session has ended. Not from a callback.
  */
 void tally_lock_put(struct tally_lock *lock)
 {
@@ -172,7 +172,7 @@ EXPORT_SYMBOL_GPL(tally_lock_try_shared);
  * tally_lock_downgrade_sync - go on holding a lock shared
  * @lock: from tally_lock_get(), held exclusively
  *
- * Nobody else has it exclusively in between. Does not wait for the home.
+ * No other user has it exclusively in between. Does not wait for the home.
  *
  * Context: process; any task.
  * Return: 0; -ESTALE: it has been lost; -EINVAL: it is not held exclusively.

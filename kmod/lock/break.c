@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An administrator takes a lock away from all nodes that have it. They are asked
- * at once; those that have not answered after a quarter of the lease, so often
- * each node says that it is there, are fenced: the word is the home's to change
- * then.
+ * at once; those that have not answered after a quarter of the lease, the interval
+ * of renewals, are fenced: then the word is the home's to change.
  */
 #include <linux/slab.h>
 #include "lock/break.h"
@@ -25,7 +24,7 @@ static unsigned long break_limit(struct tally_lock_home *h)
 	       1;
 }
 
-/* Under h->lock. One that is over was before, and what it had is on its way back. */
+/* Under h->lock. What a session that had ended before had is on its way back. */
 static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 {
 	struct tally_node *node = h->object.arena->node;
@@ -120,7 +119,7 @@ static void break_work(struct work_struct *work)
  *
  * Holders are told that they have lost it; the next waiter has a larger token.
  * Where a node was fenced, a lock of class external is given on when that node's
- * lease is over.
+ * lease has ended.
  *
  * Context: process; does not wait.
  * Return: 0: begun, the event "lock_broken" tells the end; -ESRCH: no node has

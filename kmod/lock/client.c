@@ -291,7 +291,7 @@ static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 	if (hint && waiting >= TALLY_LOCK_OUTBOX / 2)
 		return;
 	if (waiting == TALLY_LOCK_OUTBOX) {
-		/* So far ahead gets only one that is answered before it asks. */
+		/* Only a home that answers before it is asked fills the outbox. */
 		lock_accuse(c);
 		return;
 	}

@@ -6,7 +6,7 @@
  * flock(2): LOCK_SH, LOCK_EX, LOCK_UN, with or without LOCK_NB. As with any
  * file, the lock works on a file that was opened for reading only, if the caller
  * could write to it. From LOCK_EX to LOCK_SH nothing comes in between; from
- * LOCK_SH to LOCK_EX only if nobody else has or wants the lock, else it is given
+ * LOCK_SH to LOCK_EX only if no other user has or wants the lock, else it is given
  * up and acquired anew, as flock(2) says: with LOCK_NB it may be gone.
  */
 #include <linux/mutex.h>

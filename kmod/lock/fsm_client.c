@@ -332,7 +332,7 @@ static void lc_last_out(struct tally_lc *lc, struct tally_lc_actions *out,
 }
 
 /*
- * HOLD.  Nobody wants it any more, or not in this mode: go on as at local
+ * HOLD.  No user wants it any more, or not in this mode: go on as at local
  * unlock.
  */
 static void lc_hold(struct tally_lc *lc, struct tally_lc_actions *out,
@@ -354,8 +354,8 @@ static void lc_hold(struct tally_lc *lc, struct tally_lc_actions *out,
 }
 
 /*
- * HOLD and a user waits: it joins others inside where all are in S and nobody
- * else waits (after rv no new local reader joins an S hold).  Else it waits for
+ * HOLD and a user waits: it joins others inside where all are in S and no other
+ * node waits (after rv no new local reader joins an S hold).  Else it waits for
  * them to leave; a try does not.
  */
 static void lc_join(struct tally_lc *lc, struct tally_lc_actions *out)
@@ -415,7 +415,7 @@ static void lc_look(struct tally_lc *lc, struct tally_lc_actions *out,
 }
 
 /*
- * completion, failed | ATT: clear rv; ENQUEUE(mode, try), WAIT.  Nobody wants
+ * completion, failed | ATT: clear rv; ENQUEUE(mode, try), WAIT.  No user wants
  *   it any more: IDLE.  try and old.W = 0 where locks are not cached: -EBUSY,
  *   IDLE (an owner in the word is inside)
  */
@@ -569,7 +569,7 @@ static void lc_token_done(struct tally_lc *lc, const struct tally_lc_event *ev,
 
 /*
  * in doubt: CAS(0 -> i) | READ shows owner = i: acquired: FAA(token, +1) again
- *   for a token; HOLD fast (or release, if nobody wants it)
+ *   for a token; HOLD fast (or release, if no user wants it)
  * in doubt: CAS(0 -> i) | other: not acquired: IDLE, start again
  * in doubt: FAA(+bit) | bit, owner = 0, W = 0: acquired: token as above
  * in doubt: FAA(+bit) | bit, else: claim IN; ENQUEUE
@@ -864,7 +864,7 @@ static bool lc_may_hold_fast(const struct tally_lc *lc)
 }
 
 /*
- * REVOKE(gen, idle-only) | nobody inside and nothing in flight: release, REL
+ * REVOKE(gen, idle-only) | no user inside and nothing in flight: release, REL
  *   (or, fast, LOOK behind the FAA) is the answer
  * REVOKE(gen, idle-only) | WAIT, gen > last, or else mine: BUSY(gen)
  */
@@ -1172,7 +1172,7 @@ static void lc_set(struct tally_lc *lc, const struct tally_lc_event *ev,
 
 /*
  * Only HANDOVER comes from another client.  What the home said is dropped when
- * the session is over.
+ * the session has ended.
  */
 static void lc_msg(struct tally_lc *lc, const struct tally_lc_event *ev,
 		   struct tally_lc_actions *out)

@@ -35,14 +35,14 @@
  * table's own business; the next WANT of the same mode takes it over.
  *
  * After GRANTED a user is inside until its UNLOCK.  Several are inside together
- * only in shared mode.  RECALL says once per tenure, if somebody is inside,
+ * only in shared mode.  RECALL says once per tenure, if a user is inside,
  * that another node waits: no reader joins any more, and after the last UNLOCK
  * further local users get an exclusive tenure only while the budget lasts:
  * @budget of them, and none after an UNLOCK that is @late (the driver looks at
  * the time since RECALL).  RELEASED says that nothing of the node is left in
  * the lock or on its way there.
  *
- * DOWNGRADE is for the only user inside, who is there in X; it cannot fail and
+ * DOWNGRADE is for the only user inside, which is there in X; it cannot fail and
  * has no answer.  UPGRADE is for a user inside in S and is answered by
  * UPGRADED or NOT_UPGRADED; the user keeps S meanwhile.  One is outstanding at
  * a time; an UNLOCK of its user before the answer makes the answer void.
@@ -52,7 +52,7 @@
  * are given back all the same: the next one is fast and can be kept.
  *
  * Lease.  On each GRANTED the driver checks that the session's lease is valid
- * now, after the completion or message that brought it; if it is over, it does
+ * now, after the completion or message that brought it; if it is not, it does
  * not tell the user but gives TALLY_LCE_LEASE_LOST.  The same check comes
  * before every UNLOCK and WANT.  When the lease ends, LEASE_LOST is given to
  * every lc of the session before the home may reclaim anything: LOST and FAILED
@@ -117,13 +117,13 @@
  * @TALLY_LC_ATT: attempt on the word in flight
  * @TALLY_LC_WAIT: request at the home
  * @TALLY_LC_HOLD: local users are inside
- * @TALLY_LC_CACHED: owned, nobody inside
+ * @TALLY_LC_CACHED: owned, no user inside
  * @TALLY_LC_RELF: releasing FAA in flight
  * @TALLY_LC_DNF: downgrade in flight
  * @TALLY_LC_UPF: upgrade in flight
  * @TALLY_LC_UPW: managed upgrade asked, still holding S
  * @TALLY_LC_DBT: a word operation is in doubt
- * @TALLY_LC_DEAD: the session is over, or the word is bad
+ * @TALLY_LC_DEAD: the session has ended, or the word is bad
  */
 enum tally_lc_state {
 	TALLY_LC_IDLE,
@@ -199,7 +199,7 @@ struct tally_lc_succ {
  * @local: sub-number of the last local grant of this tenure
  * @inside: TALLY_LMODE_* of the users inside
  * @word: the node may use the word (a slot with a bit, arena not cpu mode)
- * @cache: keep the lock when nobody waits
+ * @cache: keep the lock when no node waits
  * @up: the link is up
  * @unsynced: a RESYNC that lists something is not answered yet
  * @fast: the tenure lives in the word
@@ -278,7 +278,7 @@ struct tally_lc {
  * @TALLY_LCE_HANDED_BAD: a HANDOVER may not have arrived; @msg.next_gen
  * @TALLY_LCE_LINK_DOWN: the link broke
  * @TALLY_LCE_LINK_UP: the session was resumed on new QPs
- * @TALLY_LCE_LEASE_LOST: the session is over
+ * @TALLY_LCE_LEASE_LOST: the session has ended
  */
 enum tally_lc_event_kind {
 	TALLY_LCE_WANT,
@@ -304,9 +304,9 @@ enum tally_lc_event_kind {
  * @try: WANT: wait for no other user
  * @direct: WANT: the lock was managed a moment ago, ask the home without
  *	trying the word first (a hint, ignored together with @try)
- * @late: UNLOCK: the time after a recall is over
+ * @late: UNLOCK: the time after a recall has run out
  * @linked: MSG, SUCC: there is a link to the successor
- * @cache: SET: keep the lock when nobody waits
+ * @cache: SET: keep the lock when no node waits
  * @budget: SET: local grants after a recall
  * @state: OP_DONE: value the state word had before the operation, or was read
  * @token: OP_DONE: value the token word had before the FAA (ACQ_X, ACQ_S, UPG,

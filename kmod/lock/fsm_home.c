@@ -172,7 +172,7 @@ static void lh_fast_unasked(struct tally_lh *lh, u64 mask)
 	lh->fast_forced &= ~mask;
 }
 
-/* The try that asked is over: the next one asks again. */
+/* The try that asked has ended: the next one asks again. */
 static void lh_try_over(struct tally_lh *lh)
 {
 	struct tally_lh_node *n;
@@ -311,7 +311,7 @@ static void lh_end_tenure(struct tally_lh *lh, struct tally_lh_actions *out)
 	lh_grant_cur(lh, out);
 }
 
-/* cur handed over to the first of the chain; a dead one has nothing of it. */
+/* cur handed over to the first of the chain; a dead one is skipped. */
 static void lh_handed(struct tally_lh *lh, struct tally_lh_actions *out)
 {
 	struct tally_lh_node *via = lh->cur;
@@ -614,7 +614,7 @@ static u64 lh_field(u64 state, u16 slot)
 
 /*
  * The field of @slot is to go.  One sweep at a time is posted, and what is left
- * of @slot is read then: nobody but the home changes it any more.
+ * of @slot is read then: only the home changes it any more.
  */
 static void lh_post_sweep(struct tally_lh *lh, u16 slot, u64 state,
 			  struct tally_lh_actions *out)
@@ -760,7 +760,7 @@ static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node,
 
 /*
  * Rule G: if a message names the generation of a member of the chain, its
- * sender has the lock, so all tenures before it are over: cur = that member
+ * sender has the lock, so all tenures before it have ended: cur = that member
  */
 static void lh_imply(struct tally_lh *lh, const struct tally_lh_node *node,
 		     u64 gen)
@@ -814,7 +814,7 @@ static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
 /*
  * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none; the chain, as
  *   far as it lives, goes back to the head of the queue in its order, its gens
- *   are burned: nobody but i could have begun to hand them on
+ *   are burned: only i could have begun to hand them on
  */
 static void lh_down(struct tally_lh *lh, struct tally_lh_node *node,
 		    const struct tally_lmsg *msg, struct tally_lh_actions *out)
@@ -1176,7 +1176,7 @@ static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev,
 
 /*
  * break: managed holders get REVOKE(gen, force).  Fast ones: enter managed mode,
- * REVOKE(0, force).  ng rises by one even if nobody waits
+ * REVOKE(0, force).  ng rises by one even if no node waits
  */
 static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev,
 		     struct tally_lh_actions *out)

@@ -50,10 +50,11 @@
  * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Each takes a
  * round trip through the NIC, longer than a message (race B20 in
  * docs/protocol.md): so W is set when the first one has to wait, stays while the
- * queue passes the lock on by messages alone, and is cleared when nobody is left;
- * and nobody waits for any of them in a completion handler.  If the loopback QP breaks: destroy it, make a
- * new one, give completions that were reaped before, then LOOP_RESET to every
- * lock; the table posts again what the word shows as not done.
+ * queue passes the lock on by messages alone, and is cleared when none is left;
+ * and nothing waits for any of them in a completion handler.  If the loopback QP
+ * breaks: destroy it, make a new one, give completions that were reaped before,
+ * then LOOP_RESET to every lock; the table posts again what the word shows as not
+ * done.
  *
  * Messages.  SEND names a slot.  It is dropped if that session has no live
  * control conn.  The table itself is silent towards a node between its break
@@ -87,7 +88,7 @@
  * sweep is a grant, since the next CAS can succeed as soon as it has executed.
  * Visiting a lock late, at its first conflict, is allowed in the same order.
  *
- * Tries.  A try is queued only where nobody else waits, and then the holder is
+ * Tries.  A try is queued only where no other node waits, and then the holder is
  * asked whether it is inside: REVOKE with IDLE_ONLY, answered by a
  * release or by BUSY, which denies the try.  Those behind it wait meanwhile.
  *
@@ -116,7 +117,7 @@
  * @TALLY_LH_DRAIN: W is set, a fast owner is left
  * @TALLY_LH_MAN: the queue
  * @TALLY_LH_CLRW: FAA(-W) is posted
- * @TALLY_LH_BAD: nobody, the word is bad
+ * @TALLY_LH_BAD: nothing, the word is bad
  */
 enum tally_lh_mode {
 	TALLY_LH_FAST,
@@ -134,7 +135,7 @@ enum tally_lh_mode {
 /**
  * enum tally_lh_asked - how a holder was asked to give the lock back
  * @TALLY_LH_ASKED_NOT: it was not
- * @TALLY_LH_ASKED_IDLE: only if nobody is inside
+ * @TALLY_LH_ASKED_IDLE: only if no user is inside
  * @TALLY_LH_ASKED: as soon as its users are out
  * @TALLY_LH_ASKED_FORCE: at once
  */
@@ -228,7 +229,7 @@ struct tally_lh {
  * @TALLY_LHE_SWEEP_DONE: a sweep completed; @slot, @old
  * @TALLY_LHE_LINK_DOWN: a link broke; @node
  * @TALLY_LHE_RESYNC_END: a snapshot is complete; @slot, @node or NULL
- * @TALLY_LHE_SESSION_END: a session is over and fenced; @slot, @node or NULL
+ * @TALLY_LHE_SESSION_END: a session has ended and is fenced; @slot, @node or NULL
  * @TALLY_LHE_GRACE_OVER: one lease has passed since the start
  * @TALLY_LHE_LOOP_RESET: a new loopback QP replaced a broken one
  * @TALLY_LHE_BREAK: an administrator ends the tenure there is

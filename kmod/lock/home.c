@@ -19,7 +19,7 @@
 #define HOME_RETRY	(HZ / 50)
 /* A deleted lock may still give so many tokens by operations on the wire. */
 #define HOME_TENURE_GAP	(TALLY_SLOT_MAX + 1)
-/* Operations that are to be had without memory, for all locks. */
+/* Operations in reserve for when memory is short, for all locks. */
 #define HOME_OPS	16
 
 /**
@@ -614,7 +614,7 @@ static bool home_has_something(struct tally_lock_home *h,
 }
 
 /**
- * tally_lock_home_close - a session is through with the lock, or is over
+ * tally_lock_home_close - a session closed the lock, or has ended
  * @open: as it had it
  *
  * What it has is taken from it when its session ends, and that may be later: a

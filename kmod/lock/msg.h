@@ -72,12 +72,12 @@ enum tally_lmsg_type {
 #define TALLY_LMF_VALUE		0x10	/* a value block follows */
 #define TALLY_LMF_VALUE_BAD	0x20	/* the value block is not valid */
 #define TALLY_LMF_FORCE		0x40	/* REVOKE: by an administrator */
-#define TALLY_LMF_IDLE_ONLY	0x80	/* REVOKE: only if nobody is inside */
-#define TALLY_LMF_CACHE		0x01	/* SET: keep it when nobody waits */
+#define TALLY_LMF_IDLE_ONLY	0x80	/* REVOKE: only if no user is inside */
+#define TALLY_LMF_CACHE		0x01	/* SET: keep it when no node waits */
 
 /**
  * struct tally_lock_set - settings of a lock, the same for every node
- * @cache: a node keeps the lock when nobody waits
+ * @cache: a node keeps the lock when none waits
  * @grants: after a recall so many further local users may have it,
  * @ms: for so long
  */

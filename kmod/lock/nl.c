@@ -22,7 +22,7 @@ static void take_settings(struct genl_info *info, struct tally_lock_set *set)
 }
 
 /**
- * tally_lock_nl_take - what shall a lock be?
+ * tally_lock_nl_take - take what a request says of a new lock
  * @object: the lock, not visible yet
  * @info: the request
  *

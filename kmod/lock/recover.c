@@ -81,7 +81,7 @@ static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 	tally_lock_run_unlock(c, flags);
 }
 
-/* The session is over: so it is for every lock of ours of that class. */
+/* The session has ended: tell every lock of ours of that class. */
 static void homes_end(struct tally_session *s, u8 class)
 {
 	const struct tally_type_ops *type = tally_type(TALLY_TYPE_LOCK);
@@ -205,7 +205,7 @@ void tally_locks_session_down(struct tally_session *s)
 }
 
 /**
- * tally_locks_session_lost - the session is over: holders must know
+ * tally_locks_session_lost - the session has ended: holders must know
  * @s: the session
  */
 void tally_locks_session_lost(struct tally_session *s)

@@ -82,7 +82,7 @@ static int lock_handover(struct tally_session *from, const void *body, u32 len)
 		return -EPROTO;
 	home = tally_session_find(from->node, msg.next_session);
 	if (!home)
-		return 0;	/* over meanwhile */
+		return 0;	/* ended meanwhile */
 	handle = tally_views_by_id(home, arena, id, gen);
 	tally_session_put(home);
 	if (!handle)

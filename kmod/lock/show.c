@@ -17,12 +17,12 @@
 #include "session/rpc.h"
 
 /*
- * So long for all answers. For one a quarter of what is left, or of the lease: those
+ * The time for all answers; for one a quarter of what is left, or of the lease: those
  * that are silent leave time for those behind them.
  */
 #define WHO_LIMIT_ALL	(2 * HZ)
 #define WHO_SHARE	4
-/* So long an answer is shown. */
+/* How long an answer is shown. */
 #define WHO_FRESH	(3ULL * NSEC_PER_SEC)
 
 /**
@@ -206,7 +206,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	info->state = home_state(&h->lh, info->holder_slot);
 	for (n = h->lh.head; n; n = n->next)
 		info->waiters++;
-	/* One that has been told of waits no less. */
+	/* An announced successor waits as well. */
 	for (k = 0; k < TALLY_LH_CHAIN; k++)
 		info->waiters += h->lh.suc[k] ? 1 : 0;
 	info->age_ms = U64_MAX;

@@ -407,7 +407,7 @@ int tally_lock_request_upgrade(struct tally_lock_req *req)
 }
 
 /**
- * tally_lock_upgrade - hold it exclusively, if nobody is in the way
+ * tally_lock_upgrade - hold it exclusively, if no other user is in the way
  * @req: request that holds it shared
  *
  * Context: process; sleeps, killable.

@@ -47,7 +47,7 @@ static int fill_event(struct sk_buff *skb, struct tally_node *node,
  * tally_netlink_event - tell monitors what happened
  * @node: where
  * @event: what, one word
- * @subject: to whom or what, or ""
+ * @subject: the peer or object it happened to, or ""
  * @detail: more words, or ""
  *
  * Without memory they are not told. Context: may sleep.

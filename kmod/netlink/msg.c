@@ -99,7 +99,7 @@ int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
  * tally_nl_dump_from - begin a round of a dump
  * @cb: the dump
  *
- * A change since the round before is told to the reader, who may ask again.
+ * A change since the round before is told to the reader, which may ask again.
  *
  * Return: where it stands.
  */
@@ -119,7 +119,7 @@ struct tally_nl_cursor *tally_nl_dump_from(struct netlink_callback *cb)
  */
 int tally_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb, int err)
 {
-	/* What was missed as it went away in this round is told too. */
+	/* What was missed because it went away in this round is told, too. */
 	if (!err)
 		cb->seq = tally_nl_generation();
 	return skb->len ?: err;
@@ -298,7 +298,7 @@ int tally_nl_done(struct netlink_callback *cb)
  * @gid_attr: attribute with the group id
  * @gid: set when it is there
  *
- * Return: 0, or -EINVAL when an id means nobody in the caller's namespace.
+ * Return: 0, or -EINVAL when an id has no meaning in the caller's namespace.
  */
 int tally_nl_owner(struct genl_info *info, int uid_attr, kuid_t *uid,
 		   int gid_attr, kgid_t *gid)

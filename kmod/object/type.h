@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Types of objects. A type is a folder with a struct tally_type_ops in its
- * type.c, and one line in main.c; nobody else asks which type an object is of.
+ * type.c, and one line in main.c; nothing else asks which type an object is of.
  */
 #ifndef TALLY_OBJECT_TYPE_H
 #define TALLY_OBJECT_TYPE_H
@@ -60,16 +60,16 @@ struct tally_type_message {
  *
  * At the home; struct tally_object is home/object.h, tally_open home/export.h:
  *
- * @check: is what the object shall be possible? After @fs_take or @nl_take;
+ * @check: is what was asked for possible? After @fs_take or @nl_take;
  *	it is not visible yet. Process.
- *	Gives 0, or a negative errno with @reason, a constant sentence.
+ *	Returns 0, or a negative errno with @reason, a constant sentence.
  * @create: make what the object needs: it has its id and entry, but no name
- *	yet, so the CPU may write its words. Process. Gives what @check does.
+ *	yet, so the CPU may write its words. Process. Returns the same.
  * @deleted: the name is gone; sessions and users may still have it. Process.
- * @destroy: nobody can reach it any more: undo @create. Process.
+ * @destroy: nothing can reach it any more: undo @create. Process.
  * @open: a session opens it for the first time: set up what follows
  *	struct tally_open, which is zero. With arena->lock held; may sleep for
- *	memory. Gives 0 or a negative errno.
+ *	memory. Returns 0 or a negative errno.
  * @fill: the type's fields of OPEN's reply, each time it is opened; @open is
  *	NULL for our own users. With arena->lock held.
  * @close: the session closed it, answered FORGET or is OVER: after this it
@@ -78,48 +78,48 @@ struct tally_type_message {
  * @request: a request about an object that the session has open, of the right
  *	length; to be answered now or later, with tally_open_get() until then.
  *	Rx.
- * @message: a one-way message about one. Rx. Gives 0, or a negative errno
+ * @message: a one-way message about one. Rx. Returns 0, or a negative errno
  *	when the peer broke the protocol.
  *
  * Sessions, whichever side is whose home; the order is that of main.c:
  *
- * @created: a session begins, see tally_export_private(). Process. Gives 0 or
+ * @created: a session begins, see tally_export_private(). Process. Returns 0 or
  *	-ENOMEM.
  * @live: its link is up; @resumed: again. Process.
  * @down: its link broke, its QPs are destroyed. Process.
  * @lost: it is OVER, its QPs may still exist: tell users now. Process.
  * @over: it is fenced. Process.
  * @leave: we are about to say goodbye. Process.
- * @news: a one-way message for the type itself. Rx. Gives what @message does.
+ * @news: a one-way message for the type itself. Rx. Returns what @message does.
  *
  * At a client, struct tally_handle is client/handle.h:
  *
- * @valid: are the type's fields of OPEN's reply possible? Gives true if so.
+ * @valid: are the type's fields of OPEN's reply possible? Returns true if so.
  * @attach: the handle becomes (handle->made is false) or still is (true) the
  *	object that OPEN's reply describes. By the one that opens it. Process.
- *	Gives 0; -EIDRM: it is another object; -ENOMEM.
+ *	Returns 0; -EIDRM: it is another object; -ENOMEM.
  * @error: it cannot be used any more, users are told before this returns;
  *	-ENOTCONN until it is opened again, anything else for good. Process.
  * @release: the last reference is gone: undo @attach. Process.
  * @question: a request of the home about it. Rx; answered now or later.
- * @notice: a one-way message of the home about it. Rx. Gives what @message does.
+ * @notice: a one-way message of the home about it. Rx. Returns what @message does.
  *
  * Faces:
  *
  * @fops: what its file can do
  * @fs_take: take what TALLY_IOC_CREATE says into an object that is not visible
- *	yet, refuse what the type has not. Gives 0 or -EINVAL.
+ *	yet, refuse what the type has not. Returns 0 or -EINVAL.
  * @nl_attrs: mask of the attributes that @nl_take and @nl_set may find
  * @nl_take: the same from the attributes of object-add, with a sentence in the
- *	extack. Gives 0 or a negative errno.
- * @nl_set: change a living object to the attributes of object-set. Gives
+ *	extack. Returns 0 or a negative errno.
+ * @nl_set: change a living object to the attributes of object-set. Returns
  *	what @nl_take does.
  * @nl_fill: put the type's attributes of an object into a message that begins
- *	with @hdr, see tally_nl_put_list(). Gives 0 or -EMSGSIZE.
- * @nl_break: begin to take an object away from the nodes that have it. Gives
+ *	with @hdr, see tally_nl_put_list(). Returns 0 or -EMSGSIZE.
+ * @nl_break: begin to take an object away from the nodes that have it. Returns
  *	what @nl_take does.
  * @nl_ask: begin to ask those nodes which processes have their objects, of all
- *	arenas and names where these are empty. Gives 0 or a negative errno.
+ *	arenas and names where these are empty. Returns 0 or a negative errno.
  */
 struct tally_type_ops {
 	u8 id;

@@ -57,7 +57,7 @@ static int region_pages_alloc(struct tally_region_home *region)
 	unsigned int order = REGION_ORDER_MAX;
 	unsigned long n = 0;
 
-	/* Rather refuse than push everybody else's pages out first. */
+	/* Refuse rather than push all other pages out first. */
 	if ((long)region->npages > si_mem_available())
 		return -ENOMEM;
 	region->pages = kvmalloc_array(region->npages, sizeof(*region->pages),

@@ -5,7 +5,7 @@
 #include "region/home.h"
 
 /**
- * tally_region_nl_take - what shall a region be?
+ * tally_region_nl_take - take what a request says of a new region
  * @object: the region, not visible yet
  * @info: the request
  *

@@ -2,7 +2,7 @@
 /*
  * Local memory of one work request: an iterator's next bytes, pages that lie
  * together in one piece. A user's pages are pinned; kernel memory is the
- * caller's, to be kept until the transfer is over.
+ * caller's, to be kept until the transfer has ended.
  */
 #ifndef TALLY_REGION_PAGES_H
 #define TALLY_REGION_PAGES_H

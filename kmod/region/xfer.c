@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every chunk in flight holds a reference to its transfer, so that a caller
- * that is killed, or whose time is over, can leave: the last completion hands
+ * that is killed or times out can leave: the last completion hands
  * the transfer to a work item, which unpins the pages. That is bounded,
  * because every posted operation completes when its QP dies. A caller whose
  * buffer is kernel memory waits instead: nothing else keeps that memory alive.

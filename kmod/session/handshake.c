@@ -24,7 +24,7 @@
 #include "transport/cm.h"
 
 #define HANDSHAKE_TIMEOUT	(5 * HZ)
-/* A refused initiator hangs up; we help after this time. */
+/* A refused initiator hangs up; after this time we do. */
 #define REFUSED_WAIT		HZ
 #define HALF_OPEN_MAX		32
 #define HALF_OPEN_PEER		4
@@ -85,7 +85,7 @@ static void handshake_put(struct tally_handshake *hs)
 	kref_put(&hs->ref, handshake_free);
 }
 
-/* It is over, one way or the other; its place in the counts is free. */
+/* It has ended, one way or the other; its place in the counts is free. */
 static void handshake_finish(struct tally_handshake *hs)
 {
 	struct tally_peer *peer = hs->peer;
@@ -513,7 +513,7 @@ static bool ready_well_formed(struct tally_handshake *hs,
 						   be32_to_cpu(b->lease_ms));
 }
 
-/* Initiator: is READY right, and which key has the session? */
+/* Initiator: is READY right, and what is the session's key? */
 static bool handshake_ready_key(struct tally_handshake *hs,
 				const struct tally_msg_ready *ready,
 				u8 key[TALLY_MAC_SIZE])

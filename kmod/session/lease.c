@@ -178,7 +178,7 @@ bool tally_session_lease_valid(struct tally_session *s, u64 now)
  * tally_session_lease_left - how long the lease still runs
  * @s: the session
  *
- * Return: milliseconds, 0 when it is over.
+ * Return: milliseconds, 0 when none are left.
  */
 u64 tally_session_lease_left(struct tally_session *s)
 {

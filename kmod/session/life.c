@@ -244,12 +244,12 @@ int tally_session_break_wait(struct tally_session *s, int err)
 }
 
 /**
- * tally_session_fence_wait - fence a session and wait until it is over
+ * tally_session_fence_wait - fence a session and wait for its end
  * @s: the session
  * @err: why
  *
  * Context: process; sleeps, bounded.
- * Return: 0 when it is over; -ETIMEDOUT.
+ * Return: 0 when it has ended; -ETIMEDOUT.
  */
 int tally_session_fence_wait(struct tally_session *s, int err)
 {

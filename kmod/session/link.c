@@ -206,7 +206,7 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	}
 	if (slot <= TALLY_SLOT_HOME || slot > TALLY_SLOT_MAX)
 		return -EPROTO;
-	/* Our words at the peer have this number in them: once for a link. */
+	/* The peer's words know us by this number: it comes once for a link. */
 	spin_lock_irqsave(&s->lock, flags);
 	first = !s->active;
 	if (first)

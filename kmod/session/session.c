@@ -261,7 +261,7 @@ void tally_session_break(struct tally_session *s, int err)
 }
 
 /**
- * tally_session_fence - the session is over, now and for good
+ * tally_session_fence - end the session, now and for good
  * @s: the session
  * @err: why, negative errno
  *

@@ -37,7 +37,7 @@ module_param(lost, int, 0444);
 MODULE_PARM_DESC(lost, "how often it was lost");
 
 /**
- * struct api_user - who asks
+ * struct api_user - one that asks
  * @lock: the lock
  * @answered: granted() was called
  * @recalled: recall() was called
@@ -223,7 +223,7 @@ static int release_atomic(struct api_user *user)
 	return err;
 }
 
-/* A lock goes round among those who must not sleep. */
+/* A lock goes round among users that must not sleep. */
 static int test_atomic(struct api_user *a, struct api_user *b)
 {
 	int i;

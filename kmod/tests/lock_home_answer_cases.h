@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who has answered a break by an administrator, and who is to be fenced.  Part
+ * Which nodes have answered a break, and which are to be fenced.  Part
  * of lock_home_cases.h.
  */
 
-/* @unanswered: bit of each slot; @nobody: nobody has the lock. */
+/* @unanswered: bit of each slot; @nobody: no node has the lock. */
 struct lh_answer {
 	const char *name;
 	struct lh_picture lh;

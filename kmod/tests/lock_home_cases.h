@@ -30,7 +30,7 @@ struct lh_case {
 #define HELD_S	TALLY_LMF_HELD_S
 #define UPG	TALLY_LMF_UPG
 #define ASKED(_n) .asked[_n] = TALLY_LH_ASKED
-#define OWNERS_ASKED .fast_asked = 0xe	/* whoever it is */
+#define OWNERS_ASKED .fast_asked = 0xe	/* whichever it is */
 #define FAST_IS(_m) .fast = (_m)
 #define SUC(_n, _g) .suc = { (_n) }, .suc_gen = { (_g) }
 #define SUC2(_n, _g, _m, _h) .suc = { (_n), (_m) }, .suc_gen = { (_g), (_h) }

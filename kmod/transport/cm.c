@@ -166,7 +166,7 @@ static int tally_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
  * tally_conn_connect - start connecting to a node
  * @net: network namespace to resolve @dst in; pinned until the conn is gone
  * @dst: its address and port
- * @params: what the conn shall be
+ * @params: what the conn is to be
  *
  * up() or down() follows, within 5 s, and may come before
  * this returns.
@@ -257,7 +257,7 @@ static void tally_cm_adopt(struct tally_conn *conn, struct rdma_cm_id *id,
  * @id: the new CM id
  * @dev: its device; the conn takes a reference of its own
  * @req: what the peer asks for
- * @params: what the conn shall be
+ * @params: what the conn is to be
  *
  * Context: the handler of a listening CM id.
  * Return: a conn with a reference for the owner, which owns @id now; or an

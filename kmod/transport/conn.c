@@ -29,7 +29,7 @@ static void tally_conn_set_state(struct tally_conn *conn,
 	} else if (state == TALLY_CONN_CLOSING) {
 		if (conn->was_up)
 			tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
-		/* Bounds the close work, too, by a word in the log. */
+		/* The close work is watched: one that is stuck gets a line in the log. */
 		mod_delayed_work(tally_conn_wq, &conn->timer, TALLY_CONN_STUCK);
 		queue_work(tally_conn_wq, &conn->close_work);
 	}
@@ -226,7 +226,7 @@ void tally_conn_start_timer(struct tally_conn *conn)
 			   tally_conn_time_left(conn));
 }
 
-/* Return: jiffies left to connect, 0 when the time is over. */
+/* Return: jiffies left to connect, 0 when none are. */
 long tally_conn_time_left(const struct tally_conn *conn)
 {
 	return max_t(long, conn->deadline - jiffies, 0);
@@ -250,7 +250,7 @@ static u32 tally_conn_timeout(u32 lease_ms)
 
 /**
  * tally_conn_alloc - a conn that is nothing yet
- * @params: what it shall be
+ * @params: what it is to be
  * @close: the close work
  *
  * Context: process.

@@ -24,7 +24,7 @@
 /* Batches after which the work item lets others run. */
 #define TALLY_CQ_BUDGET	32
 
-/* One wait of so many tries all polls. */
+/* One wait in so many tries the full number of polls. */
 #define TALLY_CQ_RETRY	64
 
 /* State: callers may come in; one is inside; it is to look at the queue. */
@@ -277,7 +277,7 @@ static long tally_cq_sleep(struct tally_cq *q, struct completion *done,
  * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
  *
  * Context: process; killable.
- * Return: positive: it is done; 0: the time is over; negative: killed.
+ * Return: positive: it is done; 0: it timed out; negative: killed.
  */
 long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
 {

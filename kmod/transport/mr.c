@@ -66,7 +66,7 @@ static int tally_mr_alloc(struct tally_mr *mr, struct ib_pd *pd, u32 n)
 	return 0;
 }
 
-/* The work request points to the MR: it must be over before this returns. */
+/* The work request points to the MR: it must have ended before this returns. */
 static int tally_mr_register(struct tally_conn *conn, struct tally_mr *mr,
 			     int access)
 {

@@ -16,7 +16,7 @@
  *
  * DOC: there is no shared receive queue. Credits promise the peer RECVs of its
  * own: from a shared queue, one peer could take those of all others, and every
- * message would need a look at who sent it. Emptying a QP with one takes an
+ * message would need a look at its sender. Emptying a QP with one takes an
  * event that rxe does not raise before 6.12, and up to 60 s after.
  */
 #include <linux/dma-mapping.h>
@@ -423,7 +423,7 @@ static int tally_msgs_enqueue(struct tally_conn *conn,
 /**
  * tally_msg_send - queue a message
  * @conn: control conn of which the caller holds a reference
- * @head: what its header shall say
+ * @head: what its header is to say
  * @body: first part of the body, copied
  * @len: its length
  * @more: second part
@@ -466,7 +466,7 @@ int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 	return err;
 }
 
-/* The peer told how many RECVs it has; fewer than all have are not believed. */
+/* The peer told how many RECVs it has; fewer than the minimum are not believed. */
 void tally_msgs_set_depth(struct tally_conn *conn, u16 depth)
 {
 	unsigned long flags;

@@ -467,7 +467,7 @@ static bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op)
  * @may_leave: the caller can go while @op is on the wire, because everything
  *	that belongs to it stays until done()
  *
- * When the time is over or the task is killed, an op that was not posted yet is
+ * When it times out or the task is killed, an op that was not posted yet is
  * taken back: its done() is called here, with -ETIMEDOUT or -EINTR. One that
  * was posted is left, or waited for if @may_leave is false; its QP ends it.
  *
@@ -498,7 +498,7 @@ static void tally_op_task_done(struct tally_op *op)
 }
 
 /**
- * tally_op_run - do one operation, and stay until it is over
+ * tally_op_run - do one operation, and stay until it has completed
  * @conn: conn of which the caller holds a reference
  * @task: what to do, done excepted; may be on the stack
  * @timeout: jiffies

@@ -87,9 +87,9 @@ struct tally_op {
 };
 
 /**
- * struct tally_op_task - an op whose caller stays until it is over
+ * struct tally_op_task - an op whose caller stays until it has completed
  * @op: the operation; all that is not set is zero
- * @finished: it is over
+ * @finished: it has completed
  */
 struct tally_op_task {
 	struct tally_op op;

@@ -54,7 +54,7 @@ static void tally_qp_stop(struct tally_conn *conn)
 	if (conn->msgs)
 		tally_msgs_stop(conn);
 	tally_qp_destroy(conn);
-	/* What did not complete by now never must, once it was given back. */
+	/* What did not complete by now must never complete, once it was given back. */
 	if (!drained)
 		tally_qp_free_cq(conn);
 	tally_ops_sweep(conn);

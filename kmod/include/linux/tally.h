@@ -5,7 +5,7 @@
  * Counters, locks and regions of memory, shared with other machines over RDMA.
  * This is what the calls have in common.  What each of them takes, returns and
  * needs is said in the kernel-doc of its definition: counters and regions in
- * kmod/api/api.c, locks for who waits in kmod/lock/api.c, locks by callbacks in
+ * kmod/api/api.c, locks for callers that wait in kmod/lock/api.c, by callbacks in
  * kmod/lock/api_async.c.  The modules in kmod/bench/ are built as any other user is:
  * with this header and tally's Module.symvers.
  *
@@ -27,7 +27,7 @@
  * jiffies, MAX_SCHEDULE_TIMEOUT for none.
  *
  * **Outcomes.**  Every operation is done (0); or not done (an errno); or unknown
- * (-EREMOTEIO): the link broke, or the time was over, while it was on the wire.  It
+ * (-EREMOTEIO): the link broke, or it timed out, while it was on the wire.  It
  * may have happened or may yet, and is never tried again.  -ETIMEDOUT and -EINTR
  * mean that nothing was sent.
  *
@@ -35,8 +35,8 @@
  * handle at once.
  *
  * **Locks** are exclusive or shared, and granted in the order in which nodes ask.
- * A lock's handle is one user: it holds the lock or does not, whichever task calls,
- * and who wants the lock twice needs two.  Putting it releases the lock.  It can be
+ * A lock's handle is one user: it holds the lock or does not, whichever task calls;
+ * to hold the lock twice takes two.  Putting it releases the lock.  It can be
  * acquired by calls that wait, or by those that end in "_async" and a callback;
  * nothing is allocated for either.  Callbacks also tell that others wait (recall)
  * and that the lock was lost, see &struct tally_lock_ops.
@@ -47,13 +47,13 @@
  * looked.  So give the token along with every change to what the lock protects, and
  * let that refuse a smaller one than it has seen.  A region of the lock's home
  * cannot refuse, and need not when a session ends: that node does not reach it any
- * more.  Who loses a lock to an administrator has to stop by himself.
+ * more.  A holder that loses a lock to an administrator has to stop by itself.
  *
  * **Regions** are read and written by RDMA, from and to kernel or user memory; what
  * was written is seen by all RDMA operations behind it, and by the home's CPU after
  * a flush.
  *
- * For who waits::
+ * For callers that wait::
  *
  *	lock = tally_lock_get(&init_net, NULL, "disks/journal", 10 * HZ);
  *	if (IS_ERR(lock))
@@ -65,7 +65,7 @@
  *	}
  *	tally_lock_put(lock);
  *
- * For who does not::
+ * For those that do not::
  *
  *	static void granted(struct tally_lock *lock, void *data, int err, u64 token)
  *	{
@@ -136,7 +136,7 @@ int tally_counter_set(struct tally_counter *counter, u64 value, u64 *old,
 int tally_counter_cas(struct tally_counter *counter, u64 expected, u64 value,
 		      u64 *old, long timeout);
 
-/* Locks, for who waits, see kmod/lock/api.c */
+/* Locks, for callers that wait, see kmod/lock/api.c */
 struct tally_lock *tally_lock_get(struct net *net, const char *node,
 				  const char *path, long timeout);
 void tally_lock_put(struct tally_lock *lock);
