@@ -29,12 +29,12 @@ static const struct tally_type_ops *const main_types[] = {
 
 static int main_created(struct tally_session *s)
 {
-	const struct tally_type_ops *type;
+	const struct tally_type_ops *const *type;
 	int err = tally_exports_created(s);
 
-	tally_types_each(type)
-		if (!err && type->created)
-			err = type->created(s);
+	for (type = main_types; *type && !err; type++)
+		if ((*type)->created)
+			err = (*type)->created(s);
 	if (err)
 		tally_exports_over(s);
 	return err;
@@ -42,51 +42,51 @@ static int main_created(struct tally_session *s)
 
 static void main_live(struct tally_session *s, bool resumed)
 {
-	const struct tally_type_ops *type;
+	const struct tally_type_ops *const *type;
 
 	tally_exports_live(s);
 	tally_views_session_live(s, resumed);
-	tally_types_each(type)
-		if (type->live)
-			type->live(s, resumed);
+	for (type = main_types; *type; type++)
+		if ((*type)->live)
+			(*type)->live(s, resumed);
 }
 
 static void main_down(struct tally_session *s)
 {
-	const struct tally_type_ops *type;
+	const struct tally_type_ops *const *type;
 
-	tally_types_each(type)
-		if (type->down)
-			type->down(s);
+	for (type = main_types; *type; type++)
+		if ((*type)->down)
+			(*type)->down(s);
 }
 
 static void main_lost(struct tally_session *s)
 {
-	const struct tally_type_ops *type;
+	const struct tally_type_ops *const *type;
 
-	tally_types_each(type)
-		if (type->lost)
-			type->lost(s);
+	for (type = main_types; *type; type++)
+		if ((*type)->lost)
+			(*type)->lost(s);
 }
 
 static void main_over(struct tally_session *s)
 {
-	const struct tally_type_ops *type;
+	const struct tally_type_ops *const *type;
 
-	tally_types_each(type)
-		if (type->over)
-			type->over(s);
+	for (type = main_types; *type; type++)
+		if ((*type)->over)
+			(*type)->over(s);
 	tally_views_session_over(s);
 	tally_exports_over(s);
 }
 
 static void main_leave(struct tally_session *s)
 {
-	const struct tally_type_ops *type;
+	const struct tally_type_ops *const *type;
 
-	tally_types_each(type)
-		if (type->leave)
-			type->leave(s);
+	for (type = main_types; *type; type++)
+		if ((*type)->leave)
+			(*type)->leave(s);
 }
 
 /* What a message of a type is about; false when it is malformed. */

@@ -18,8 +18,9 @@
  *	tally_export.reg_lock	serialises the registrations of one session; the
  *				only one held while a device works (2 s at most)
  *	tally_export.lock	attachments of one session change
+ *	tally_arenas.lock, tally_views.lock
  *	tally_arena.watch_lock	watches of one arena and its objects
- *	tally_arenas.lock, tally_views.lock, tally_view.lock
+ *	tally_view.lock
  *	tally_arena.lock	objects, rights, attachments, opens of one arena
  *	tally_views.owed_lock	answers to FORGET that could not be sent yet
  *	tally_arena.spin, tally_view.spin, tally_handle.spin

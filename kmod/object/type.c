@@ -5,11 +5,9 @@
 #include <linux/errno.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 #include "base/wire.h"
 
 /* Written once, when the module is loaded. */
-static const struct tally_type_ops *const *type_list;
 static const struct tally_type_ops *type_by_id[TALLY_TYPES_MAX];
 static struct kmem_cache *type_objects[TALLY_TYPES_MAX];
 static struct kmem_cache *type_opens[TALLY_TYPES_MAX];
@@ -52,13 +50,10 @@ static int type_add(const struct tally_type_ops *ops)
  */
 int tally_types_init(const struct tally_type_ops *const *types)
 {
-	const struct tally_type_ops *ops;
 	int err = 0;
 
-	type_list = types;
-	tally_types_each(ops)
-		if (!err)
-			err = type_add(ops);
+	for (; *types && !err; types++)
+		err = type_add(*types);
 	if (err)
 		tally_types_exit();
 	return err;
@@ -118,41 +113,6 @@ void tally_type_free(const struct tally_type_ops *type, bool open, void *memory)
 const struct tally_type_ops *tally_type(u8 id)
 {
 	return id < TALLY_TYPES_MAX ? type_by_id[id] : NULL;
-}
-
-/**
- * tally_type_by_name - a type by its name
- * @name: its name
- *
- * Context: any.
- * Return: the type or NULL.
- */
-const struct tally_type_ops *tally_type_by_name(const char *name)
-{
-	const struct tally_type_ops *ops;
-
-	tally_types_each(ops)
-		if (!strcmp(ops->name, name))
-			return ops;
-	return NULL;
-}
-
-/**
- * tally_type_next - walk the types in the order of the list
- * @prev: where to go on, NULL to begin
- *
- * Context: any.
- * Return: the next one or NULL.
- */
-const struct tally_type_ops *tally_type_next(const struct tally_type_ops *prev)
-{
-	const struct tally_type_ops *const *at = type_list;
-
-	if (!prev)
-		return *at;
-	while (*at++ != prev)
-		;
-	return *at;
 }
 
 /**

@@ -6,9 +6,9 @@
 #ifndef TALLY_OBJECT_TYPE_H
 #define TALLY_OBJECT_TYPE_H
 
+#include <linux/fs.h>
 #include <linux/types.h>
 
-struct file_operations;
 struct genl_info;
 struct sk_buff;
 struct tally_handle;
@@ -112,12 +112,12 @@ struct tally_type_message {
  * @nl_attrs: mask of the attributes that @nl_take and @nl_set may find
  * @nl_take: the same from the attributes of object-add, with a sentence in the
  *	extack. Returns 0 or a negative errno.
- * @nl_set: change a living object to the attributes of object-set. Returns as
- *	@nl_take.
+ * @nl_set: change a living object to the attributes of object-set. Returns
+ *	what @nl_take does.
  * @nl_fill: put the type's attributes of an object into a message that begins
  *	with @hdr, see tally_nl_put_list(). Returns 0 or -EMSGSIZE.
- * @nl_break: begin to take an object away from the nodes that have it. Return:
- *	as @nl_take.
+ * @nl_break: begin to take an object away from the nodes that have it. Returns
+ *	what @nl_take does.
  * @nl_ask: begin to ask those nodes which processes have their objects, of all
  *	arenas and names where these are empty. Returns 0 or a negative errno.
  */
@@ -190,13 +190,7 @@ void *tally_type_alloc(const struct tally_type_ops *type, bool open);
 void tally_type_free(const struct tally_type_ops *type, bool open,
 		     void *memory);
 const struct tally_type_ops *tally_type(u8 id);
-const struct tally_type_ops *tally_type_by_name(const char *name);
-const struct tally_type_ops *tally_type_next(const struct tally_type_ops *prev);
 const struct tally_type_message *
 tally_type_message(u16 type, const struct tally_type_ops **ops);
-
-/* In the order of main.c's list. */
-#define tally_types_each(ops) \
-	for (ops = tally_type_next(NULL); ops; ops = tally_type_next(ops))
 
 #endif
