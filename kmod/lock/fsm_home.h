@@ -51,9 +51,10 @@
  * round trip through the NIC, longer than a message (race B20 in
  * docs/protocol.md): so W is set when the first one has to wait, stays while the
  * queue passes the lock on by messages alone, and is cleared when nobody is left;
- * and nobody waits for any of them in a completion handler.  If the loopback QP breaks: destroy it, make a
- * new one, give completions that were reaped before, then LOOP_RESET to every
- * lock; the table posts again what the word shows as not done.
+ * and nobody waits for any of them in a completion handler.  If the loopback QP
+ * breaks: destroy it, make a new one, give completions that were reaped before,
+ * then LOOP_RESET to every lock; the table posts again what the word shows as not
+ * done.
  *
  * Messages.  SEND names a slot.  It is dropped if that session has no live
  * control conn.  The table itself is silent towards a node between its break
