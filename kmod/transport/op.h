@@ -44,8 +44,9 @@ enum tally_op_type {
  *	tally_op_submit() when the conn is not up, or from tally_op_wait()
  *	when that takes the op back; must not sleep
  * @status: 0; -ETIMEDOUT, -EINTR: taken back before it was posted; -ENOTCONN:
- *	never posted; -EACCES: the target refused, nothing was done; -EREMOTEIO: posted and broken, the outcome is unknown;
- *	-EINVAL: refused at posting (by the device), nothing was done;
+ *	never posted; -EACCES: the target refused, nothing was done; -EREMOTEIO:
+ *	posted and broken, the outcome is unknown; -EINVAL: refused at posting
+ *	(by the device), nothing was done;
  *	-EOPNOTSUPP: the device cannot do it, nothing was done
  * @old: previous value of the (first) word
  * @old2: previous value of the second word
