@@ -27,8 +27,8 @@
 #include "transport/credit.h"
 #include "transport/msg.h"
 
-/* Bytes that may wait for a peer beside what is in the send buffers. */
-#define TALLY_MSG_BACKLOG	(16 << 20)
+/* Messages that may wait for a peer beside those in the send buffers: 16 MiB. */
+#define TALLY_MSG_BACKLOG	16384
 /* One send of so many asks for a completion. */
 #define TALLY_MSG_SIGNAL	16
 
@@ -71,7 +71,7 @@ struct tally_late {
  * @free: send buffers that are free
  * @spare: those of CREDIT that are free
  * @late: messages to be sent after all that are in buffers, in order
- * @backlog: bytes of @late
+ * @backlog: how many @late has
  * @quiet: sends since the last one that asked for a completion
  * @credits: how much may be sent
  * @live: up() was called
@@ -205,7 +205,7 @@ static void tally_msgs_refill(struct tally_msgs *msgs)
 		if (!send)
 			return;
 		memcpy(send->buf, late->buf, late->len);
-		msgs->backlog -= late->len;
+		msgs->backlog--;
 		list_del(&late->list);
 		kfree(late);
 	}
@@ -393,12 +393,12 @@ static int tally_msgs_add(struct tally_conn *conn,
 	if (!*late)
 		return -ENOBUFS;
 	/* Not for a peer that asks and never takes the answers. */
-	if (msgs->backlog > TALLY_MSG_BACKLOG) {
+	if (msgs->backlog >= TALLY_MSG_BACKLOG) {
 		tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
 		tally_conn_fail_locked(conn, -ENOBUFS);
 		return -ENOTCONN;
 	}
-	msgs->backlog += (*late)->len;
+	msgs->backlog++;
 	list_add_tail(&(*late)->list, &msgs->late);
 	*late = NULL;
 	return 0;
