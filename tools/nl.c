@@ -166,15 +166,17 @@ static void limits(struct nlattr *policy, char *text, size_t size)
 			 (unsigned long long)tnl_num(length));
 }
 
-static const char *plain(int error)
+/* @list: of a list older kernels lose the sentence when it is refused. */
+static const char *plain(int error, bool list)
 {
 	switch (error) {
 	case EPERM:
+		if (list)
+			return "only for the administrator of the first network namespace";
 		return "only for those with CAP_NET_ADMIN";
 	case EOPNOTSUPP:
 		return "the module loaded does not know this; is it older than this tool?";
 	case ENOENT:
-		/* Older kernels lose the sentence when a list is refused. */
 		return "no node, or no arena, of that name is here";
 	case EALREADY:
 		return "it is being done already";
@@ -211,7 +213,7 @@ static void complain(struct tnl_request *req, int error, struct nlattr **tb)
 	else if (miss >= 0 && miss < req->count && req->words[miss].word)
 		say("%s: '%s' is missing", req->about, req->words[miss].word);
 	else
-		say("%s: %s%s", req->about, which, plain(error));
+		say("%s: %s%s", req->about, which, plain(error, req->list));
 }
 
 static void refused(struct answer *got, int error, void *tlvs, int len)
