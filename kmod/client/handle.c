@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "base/work.h"
 #include "client/handle.h"
 
 #include <linux/err.h>
@@ -337,8 +338,9 @@ void tally_handle_leave(struct tally_handle *handle)
 	/* Where the last reference is gone, the release sees to it. */
 	if (!say || !kref_get_unless_zero(&handle->ref))
 		return;
-	if (!queue_work(handle->view->node->wq, &handle->forget_work))
-		tally_handle_put(handle);
+	tally_work_queue(handle->view->node->wq, &handle->forget_work,
+			 &handle->ref);
+	tally_handle_put(handle);
 }
 
 /**

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "base/work.h"
 #include "home/arena.h"
 
 #include <linux/bitmap.h>
@@ -66,9 +67,7 @@ static void arena_free_memory(struct tally_arena *arena)
 /* Have the start work run, which has a reference of its own. */
 static void arena_kick(struct tally_arena *arena, unsigned long delay)
 {
-	tally_arena_get(arena);
-	if (mod_delayed_work(arena->node->wq, &arena->start, delay))
-		tally_arena_put(arena);	/* was queued, and has its own */
+	tally_work_delay(arena->node->wq, &arena->start, &arena->ref, delay);
 }
 
 static void arena_ready(struct tally_arena *arena, u8 mode)

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "base/trace.h"
+#include "base/work.h"
 #include "client/handle.h"
 #include "lock/client.h"
 #include "lock/home.h"
@@ -20,7 +21,6 @@
 #include "session/node.h"
 #include "session/peer.h"
 #include "transport/msg.h"
-#include "session/lease.h"
 
 /* How long a lock that was contended is taken for managed. */
 #define LOCK_MANAGED	(HZ / 50 ?: 1)
@@ -235,9 +235,7 @@ static void lock_answer(struct tally_lock_client *c,
 /* A work of the client keeps the handle until it has run. */
 static void lock_queue(struct tally_lock_client *c)
 {
-	tally_handle_get(c->handle);
-	if (!queue_work(c->handle->view->node->wq, &c->work))
-		tally_handle_put(c->handle);
+	tally_work_queue(c->handle->view->node->wq, &c->work, &c->handle->ref);
 }
 
 /* With c->lock: the home broke the protocol. */

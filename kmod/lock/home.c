@@ -6,6 +6,7 @@
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
+#include "base/work.h"
 #include "client/view.h"
 #include "home/admin.h"
 #include "home/export.h"
@@ -55,9 +56,7 @@ static void home_queue(struct tally_lock_home *h, unsigned long delay)
 	    (!timer_pending(&work->timer) ||
 	     time_before_eq(work->timer.expires, jiffies + delay)))
 		return;
-	tally_object_get(&h->object);
-	if (mod_delayed_work(home_node_of(h)->wq, work, delay))
-		tally_object_put(&h->object);
+	tally_work_delay(home_node_of(h)->wq, work, &h->object.ref, delay);
 }
 
 static void home_op_done(struct tally_op *op)

@@ -18,6 +18,7 @@
 #include <net/ipv6.h>
 #include "base/name.h"
 #include "base/trace.h"
+#include "base/work.h"
 #include "session/handshake.h"
 #include "session/lease.h"
 #include "session/link.h"
@@ -113,11 +114,8 @@ static void handshake_finish(struct tally_handshake *hs)
 static void handshake_arm(struct tally_handshake *hs, unsigned long wait)
 {
 	spin_lock(&hs->node->half_lock);
-	if (!hs->finished) {
-		kref_get(&hs->ref);
-		if (mod_delayed_work(hs->node->wq, &hs->deadline, wait))
-			handshake_put(hs);
-	}
+	if (!hs->finished)
+		tally_work_delay(hs->node->wq, &hs->deadline, &hs->ref, wait);
 	spin_unlock(&hs->node->half_lock);
 }
 
@@ -656,8 +654,7 @@ static void handshake_up(struct tally_conn *conn)
 	if (hs->incoming)
 		return;
 	hs->conn = tally_conn_get(conn);
-	kref_get(&hs->ref);
-	queue_work(hs->node->wq, &hs->start);
+	tally_work_queue(hs->node->wq, &hs->start, &hs->ref);
 }
 
 static void handshake_down(struct tally_conn *conn, int err)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/rhashtable.h>
 #include "base/trace.h"
+#include "base/work.h"
 #include "session/session.h"
 
 const struct rhashtable_params tally_sessions_params = {
@@ -215,9 +216,7 @@ bool tally_session_set_state(struct tally_session *s,
  */
 void tally_session_queue(struct tally_session *s, struct work_struct *work)
 {
-	tally_session_get(s);
-	if (!queue_work(s->node->wq, work))
-		tally_session_put(s);
+	tally_work_queue(s->node->wq, work, &s->ref);
 }
 
 /* Leave the link: fail every conn, wake every caller. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+// needs: base/name.c
 /* One rule for the names of nodes, arenas and objects. */
 #include "ktap.h"
 #include "base/name.h"
