@@ -2,7 +2,7 @@
 /*
  * hostile ADDRESS PORT FROM TO CASE [ARGUMENT...]: a peer that is what it says
  * until its session is live, and then is not what it should be.  It has an
- * arena "e" with a counter "c", a lock "l" and a region "r" for those who ask,
+ * arena "e" with a counter "c", a lock "l" and a region "r" for those that ask,
  * and uses arena "t" of the node with objects of the same names.  Cases:
  *
  *	home		answers everything as it should, until it is killed
