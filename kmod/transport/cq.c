@@ -142,12 +142,17 @@ static void tally_cq_forget(struct tally_cq *q)
 	smp_mb__after_atomic();
 }
 
-/* We alone were told of an event, which is the last one until we ask. */
+/*
+ * We alone were told of an event, which is the last one until we ask. Not to be
+ * preempted between: the next one would be told to no task meanwhile.
+ */
 static void tally_cq_heed(struct tally_cq *q)
 {
+	local_bh_disable();
 	tally_cq_forget(q);
 	if (tally_cq_take(q) >= 0 && tally_cq_arm(q))
 		atomic_or(TALLY_CQ_EVENT, &q->state);
+	local_bh_enable();
 }
 
 static bool tally_cq_enter(struct tally_cq *q)
@@ -163,9 +168,11 @@ static void tally_cq_leave(struct tally_cq *q)
 
 	do {
 		while (state & TALLY_CQ_EVENT) {
+			local_bh_disable();
 			tally_cq_forget(q);
 			if (tally_cq_arm(q))
 				tally_cq_queue(q);
+			local_bh_enable();
 			state = atomic_read(&q->state);
 		}
 	} while (!atomic_try_cmpxchg(&q->state, &state,
