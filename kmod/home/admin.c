@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "home/admin.h"
 
+#include "base/delay.h"
 #include "base/name.h"
 #include "home/export.h"
 
@@ -67,6 +68,7 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 			  "the object is of another type";
 		return PTR_ERR(object);
 	}
+	tally_delay(object_del);
 	watches_gone(arena, &object->watches);
 	if (object->config.type->deleted)
 		object->config.type->deleted(object);

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
+#include "base/delay.h"
 #include "base/trace.h"
 #include "session/rpc.h"
 
@@ -424,10 +425,27 @@ void tally_exports_live(struct tally_session *s)
 }
 
 /**
- * tally_exports_over - take back all a session was given
+ * tally_exports_settle - wait until no request of a session is under way
  * @s: fenced; its QPs are destroyed and no request comes any more
  *
- * Context: process, sleeps until the requests under way are answered.
+ * Until then an object may still be opened: types take back what the session has
+ * after that.
+ *
+ * Context: process, sleeps.
+ */
+void tally_exports_settle(struct tally_session *s)
+{
+	struct tally_export *export = s->home;
+
+	if (export)
+		wait_event(s->wait, !atomic_read(&export->busy));
+}
+
+/**
+ * tally_exports_over - take back all a session was given
+ * @s: fenced and settled
+ *
+ * Context: process, sleeps.
  */
 void tally_exports_over(struct tally_session *s)
 {
@@ -438,7 +456,6 @@ void tally_exports_over(struct tally_session *s)
 
 	if (!export)
 		return;
-	wait_event(s->wait, !atomic_read(&export->busy));
 	cancel_work_sync(&export->reap);
 	llist_for_each_entry_safe(open, next, llist_del_all(&export->gone),
 				  reap)
@@ -693,7 +710,8 @@ static int attach_again(struct tally_attach *attach,
 		err = -ENOENT;
 	else if (attach->access == TALLY_ACCESS_NONE)
 		err = -EACCES;
-	attach_fill(attach, rep);
+	else
+		attach_fill(attach, rep);
 	mutex_unlock(&arena->lock);
 	return err;
 }
@@ -821,6 +839,7 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 {
 	int err;
 
+	tally_delay(open);
 	mutex_lock(&attach->arena->lock);
 	err = open_locked(attach, name, rep);
 	mutex_unlock(&attach->arena->lock);

@@ -9,6 +9,7 @@
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include "base/delay.h"
 #include "session/lease.h"
 #include "session/link.h"
 #include "session/rpc.h"
@@ -71,11 +72,13 @@ static void link_go_live(struct tally_session *s)
 	spin_lock_irqsave(&s->lock, flags);
 	live = s->lanes_up == s->lanes &&
 	       tally_session_set_state(s, TALLY_SESSION_LIVE, 0);
+	/* At once: a link that breaks now waits for down() before the next. */
+	if (live)
+		s->announced = s->lived = true;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (live) {
+		tally_delay(link_live);
 		s->owner_ops->live(s);
-		s->announced = true;
-		s->lived = true;
 		if (s->resumed)
 			tally_stat_inc(&s->node->stats,
 				       TALLY_STAT_SESSION_RESUMED);
