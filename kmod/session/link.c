@@ -100,11 +100,30 @@ static void link_send_active(struct tally_session *s, u16 type)
 	tally_session_send(s, type, &active, sizeof(active));
 }
 
-/* Responder: ACTIVE came and every lane is up. */
-static void link_answer_active(struct tally_session *s)
+/*
+ * Say what is due, once for a link: ACTIVE when every lane is up, ACTIVE_ACK when
+ * ACTIVE came besides. The last of the two that happen calls this, maybe when
+ * the next link is being opened.
+ */
+static void link_ready(struct tally_session *s)
 {
-	link_send_active(s, TALLY_MSG_ACTIVE_ACK);
-	link_go_live(s);
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&s->lock, flags);
+	due = s->state == TALLY_SESSION_OPENING && s->lanes_up == s->lanes &&
+	      (s->initiator || s->active) && !s->said;
+	if (due)
+		s->said = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (!due)
+		return;
+	if (s->initiator) {
+		link_send_active(s, TALLY_MSG_ACTIVE);
+	} else {
+		link_send_active(s, TALLY_MSG_ACTIVE_ACK);
+		link_go_live(s);
+	}
 }
 
 void tally_link_lanes_work(struct work_struct *work)
@@ -113,10 +132,7 @@ void tally_link_lanes_work(struct work_struct *work)
 					       lanes_work);
 	unsigned int noio = memalloc_noio_save();
 
-	if (s->initiator)
-		link_send_active(s, TALLY_MSG_ACTIVE);
-	else if (READ_ONCE(s->active))
-		link_answer_active(s);
+	link_ready(s);
 	memalloc_noio_restore(noio);
 	tally_session_put(s);
 }
@@ -197,7 +213,7 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	const struct tally_msg_active *active = body;
 	bool initiator = type == TALLY_MSG_ACTIVE_ACK;
 	u16 slot = be16_to_cpu(active->slot);
-	bool complete, first;
+	bool first;
 	unsigned long flags;
 
 	if (len != sizeof(*active) || initiator != s->initiator ||
@@ -215,13 +231,11 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	if (first)
 		s->my_slot = slot;
 	s->active = true;
-	complete = s->lanes_up == s->lanes;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (!first)
 		return -EPROTO;
 	tally_lease_acked(s);
-	if (complete)
-		link_answer_active(s);
+	link_ready(s);
 	return 0;
 }
 
@@ -340,6 +354,7 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 		s->link_nr++;
 		s->resumed = resumed;
 		s->active = false;
+		s->said = false;
 		s->initiator = initiator;
 		memcpy(s->key, key, sizeof(s->key));
 	}

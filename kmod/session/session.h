@@ -88,6 +88,7 @@ enum tally_session_state {
  * @announced: live() was called and down() was not; under @upcall
  * @resumed: the link being opened goes on with an existing session
  * @active: ACTIVE came, but not all lanes are up yet
+ * @said: ACTIVE or ACTIVE_ACK was sent on this link
  * @lived: it was LIVE at least once
  * @ending: state is OVER, over() is still to come
  * @over: over() was called
@@ -138,6 +139,7 @@ struct tally_session {
 	bool announced;
 	bool resumed;
 	bool active;
+	bool said;
 	bool lived;
 	bool ending;
 	bool over;
