@@ -3,6 +3,7 @@
 #include <linux/sched/signal.h>
 #include "lock/user.h"
 #include "client/handle.h"
+#include "lock/wire.h"
 #include "session/lease.h"
 #include "session/session.h"
 
