@@ -106,22 +106,6 @@ static int tally_probe_atomics(struct tally_conn *loop, struct tally_mr *mr,
 	return err == -EREMOTEIO ? -EOPNOTSUPP : err;
 }
 
-static int tally_probe_page(struct tally_conn *loop, struct page *page)
-{
-	struct tally_mr *mr;
-	int err;
-
-	*(u64 *)page_address(page) = TALLY_PROBE_START;
-	mr = tally_mr_create(loop, &page, 1, IB_ACCESS_REMOTE_READ |
-			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	err = tally_probe_atomics(loop, mr, page);
-	tally_conn_close(loop, -ESHUTDOWN);
-	tally_mr_destroy(mr);
-	return err;
-}
-
 /*
  * A conn of its own: a device that answers an atomic by breaking the QP must
  * not break what others do.
@@ -129,18 +113,29 @@ static int tally_probe_page(struct tally_conn *loop, struct page *page)
 static int tally_probe_run(struct tally_dev *dev)
 {
 	struct tally_conn *loop = tally_loop_make(dev);
-	struct page *page;
+	struct page *page = NULL;
+	struct tally_mr *mr;
 	int err = -ENOMEM;
 
 	if (IS_ERR(loop))
 		return PTR_ERR(loop);
 	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	if (page)
-		err = tally_probe_page(loop, page);
+	if (!page)
+		goto out;
+	*(u64 *)page_address(page) = TALLY_PROBE_START;
+	mr = tally_mr_create(loop, &page, 1, IB_ACCESS_REMOTE_READ |
+			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
+	err = PTR_ERR_OR_ZERO(mr);
+	if (!err)
+		err = tally_probe_atomics(loop, mr, page);
+	/* Nothing is under way to the page any more. */
+	tally_conn_close(loop, -ESHUTDOWN);
+	if (!IS_ERR(mr))
+		tally_mr_destroy(mr);
+	__free_page(page);
+out:
 	tally_conn_close(loop, -ESHUTDOWN);
 	tally_conn_put(loop);
-	if (page)
-		__free_page(page);
 	return err;
 }
 
