@@ -22,26 +22,19 @@ static void tally_conn_set_state(struct tally_conn *conn,
 	WARN_ON_ONCE(state <= conn->state);
 	trace_tally_conn_state(conn->serial, conn->qpn, conn->state, state,
 			       conn->err);
+	if (conn->state == TALLY_CONN_UP && state == TALLY_CONN_CLOSING)
+		tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
 	conn->state = state;
-	if (state == TALLY_CONN_UP) {
-		conn->was_up = true;
+	if (state == TALLY_CONN_UP)
 		tally_stat_inc(conn->stats, TALLY_STAT_CONN_UP);
-	} else if (state == TALLY_CONN_CLOSING) {
-		if (conn->was_up)
-			tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
+	if (state == TALLY_CONN_CLOSING) {
 		/* The close work is watched: one that is stuck gets a line in the log. */
 		mod_delayed_work(tally_conn_wq, &conn->timer, TALLY_CONN_STUCK);
 		queue_work(tally_conn_wq, &conn->close_work);
 	}
 }
 
-/**
- * tally_conn_begin - a conn is no longer its maker's alone
- * @conn: conn in NEW
- *
- * Context: any.
- * Return: true: it is CONNECTING; false: it failed before, and closes now.
- */
+/* It is in NEW, and no longer its maker's alone. Return: false: it closes now. */
 bool tally_conn_begin(struct tally_conn *conn)
 {
 	unsigned long flags;
@@ -113,7 +106,7 @@ void tally_conn_close(struct tally_conn *conn, int err)
 	wait_for_completion(&conn->dead);
 }
 
-/* It may not be a moment later. */
+/* For any context, without the lock: it may not be a moment later. */
 bool tally_conn_is_up(struct tally_conn *conn)
 {
 	return READ_ONCE(conn->state) == TALLY_CONN_UP;
@@ -238,16 +231,6 @@ static void tally_conn_gone(struct tally_dev_user *user)
 			-ENETDOWN);
 }
 
-/*
- * How long an attempt may take, in ms. The CM sends a lost request again only
- * after seconds: it is given up early enough that a link that comes back
- * within the lease finds time for another attempt.
- */
-static u32 tally_conn_timeout(u32 lease_ms)
-{
-	return clamp_t(u32, lease_ms / 8, 1000, TALLY_CONN_TIMEOUT_MS);
-}
-
 /**
  * tally_conn_alloc - a conn that is nothing yet
  * @params: what it is to be
@@ -262,6 +245,7 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 {
 	static atomic_t serial;
 	struct tally_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	u32 timeout;
 
 	if (!conn)
 		return NULL;
@@ -282,7 +266,13 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 	conn->messages = params->messages;
 	conn->rd_atomic = params->rd_atomic ?: U8_MAX;
 	conn->lease_ms = params->lease_ms ?: TALLY_LEASE_DEFAULT_MS;
-	conn->deadline = jiffies + msecs_to_jiffies(tally_conn_timeout(conn->lease_ms));
+	/*
+	 * The CM sends a lost request again only after seconds. It is given up
+	 * early enough that a link that comes back within the lease finds time
+	 * for another attempt.
+	 */
+	timeout = clamp_t(u32, conn->lease_ms / 8, 1000, TALLY_CONN_TIMEOUT_MS);
+	conn->deadline = jiffies + msecs_to_jiffies(timeout);
 	conn->priv = params->priv;
 	return conn;
 }

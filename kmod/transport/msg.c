@@ -340,14 +340,10 @@ static void tally_msgs_consumed(struct tally_conn *conn,
 	tally_compat_post_end(begun);
 }
 
-/**
- * tally_msgs_deliver - hand the messages that came to the conn's owner
- * @conn: control conn
- *
- * Context: the work item of its completion queue; sleeps as its owner does.
- */
-void tally_msgs_deliver(struct tally_conn *conn)
+/* Hand the messages that came to the conn's owner, who may sleep. */
+void tally_msgs_deliver(struct tally_cq *q)
 {
+	struct tally_conn *conn = container_of(q, struct tally_conn, cq);
 	struct tally_msgs *msgs = conn->msgs;
 	const struct tally_hdr *hdr;
 	struct tally_recv *recv;
@@ -490,10 +486,10 @@ void tally_msgs_live(struct tally_conn *conn)
 /* The QP is drained: deliver what came before, and nothing afterwards. */
 void tally_msgs_stop(struct tally_conn *conn)
 {
-	tally_cq_flush(&conn->cq);
+	flush_work(&conn->cq.work);
 	/* In case the QP did not empty: what comes now is too late. */
 	WRITE_ONCE(conn->msgs->live, false);
-	tally_cq_flush(&conn->cq);
+	flush_work(&conn->cq.work);
 }
 
 /* Fill the RECV ring, before the QP is connected. A lane has none. */

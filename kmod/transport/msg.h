@@ -36,7 +36,7 @@ struct tally_msg_head {
 int tally_msgs_create(struct tally_conn *conn);
 int tally_msgs_start(struct tally_conn *conn);
 void tally_msgs_live(struct tally_conn *conn);
-void tally_msgs_deliver(struct tally_conn *conn);
+void tally_msgs_deliver(struct tally_cq *q);
 void tally_msgs_stop(struct tally_conn *conn);
 void tally_msgs_destroy(struct tally_conn *conn);
 
