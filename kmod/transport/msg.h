@@ -42,7 +42,6 @@ void tally_msgs_destroy(struct tally_conn *conn);
 
 void tally_msgs_set_depth(struct tally_conn *conn, u16 depth);
 int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
-		   const void *body, u32 len, const void *more, u32 more_len,
-		   gfp_t gfp);
+		   const void *body, u32 len, gfp_t gfp);
 
 #endif
