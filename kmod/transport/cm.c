@@ -86,13 +86,13 @@ static int tally_cm_rejected(struct tally_conn *conn,
 	u8 len = 0;
 
 	rej = rdma_consumer_reject_data(conn->id, event, &len);
-	if (!rej || len < sizeof(*rej) ||
-	    rej->magic != cpu_to_be32(TALLY_WIRE_MAGIC))
-		return -ECONNREFUSED;
-	reason = be16_to_cpu(rej->reason);
-	conn->refusal = reason < __TALLY_REFUSE_MAX ? reason :
-						      TALLY_REFUSE_MALFORMED;
-	conn->peer_version = be16_to_cpu(rej->version);
+	if (rej && len >= sizeof(*rej) &&
+	    rej->magic == cpu_to_be32(TALLY_WIRE_MAGIC)) {
+		reason = be16_to_cpu(rej->reason);
+		conn->refusal = reason < __TALLY_REFUSE_MAX ?
+				reason : TALLY_REFUSE_MALFORMED;
+		conn->peer_version = be16_to_cpu(rej->version);
+	}
 	return -ECONNREFUSED;
 }
 
@@ -159,11 +159,12 @@ struct tally_conn *tally_conn_connect(struct net *net,
 				      const struct sockaddr *dst,
 				      const struct tally_conn_params *params)
 {
-	int len = rdma_addr_size(dst), err;
+	size_t len = rdma_addr_size(dst);
 	struct tally_conn *conn;
 	struct rdma_cm_id *id;
+	int err;
 
-	if (!len || len > sizeof(conn->peer))
+	if (!len)
 		return ERR_PTR(-EAFNOSUPPORT);
 	conn = tally_conn_alloc(params, tally_qp_close);
 	if (!conn)
@@ -213,26 +214,6 @@ static int tally_cm_accept_depths(struct tally_conn *conn,
 								      -EPROTO;
 }
 
-/* From here on the id is the conn's, and a failure goes through its close. */
-static void tally_cm_adopt(struct tally_conn *conn, struct rdma_cm_id *id,
-			   struct rdma_conn_param *param)
-{
-	int err;
-
-	id->context = conn;
-	id->event_handler = tally_cm_handler;
-	if (!tally_conn_begin(conn))
-		return;
-	tally_conn_start_timer(conn);
-	err = tally_msgs_start(conn);
-	if (!err)
-		err = tally_cm_set_timers(conn);
-	if (!err)
-		err = rdma_accept(id, param);
-	if (err)
-		tally_conn_fail(conn, err);
-}
-
 /**
  * tally_conn_accept - take an incoming connection
  * @id: the new CM id
@@ -267,6 +248,18 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 		tally_qp_discard(conn);
 		return ERR_PTR(err);
 	}
-	tally_cm_adopt(conn, id, &param);
+	/* From here on the id is the conn's, which closes when something fails. */
+	id->context = conn;
+	id->event_handler = tally_cm_handler;
+	if (!tally_conn_begin(conn))
+		return conn;
+	tally_conn_start_timer(conn);
+	err = tally_msgs_start(conn);
+	if (!err)
+		err = tally_cm_set_timers(conn);
+	if (!err)
+		err = rdma_accept(id, &param);
+	if (err)
+		tally_conn_fail(conn, err);
 	return conn;
 }

@@ -92,16 +92,6 @@ err_free:
 	return ERR_PTR(err);
 }
 
-static void tally_dev_free(struct tally_dev *dev)
-{
-	ib_dealloc_pd(dev->home_pd);
-	ib_dealloc_pd(dev->ctrl_pd);
-	mutex_destroy(&dev->probe_lock);
-	mutex_destroy(&dev->loop_lock);
-	mutex_destroy(&dev->lock);
-	kfree(dev);
-}
-
 static void tally_dev_release(struct kref *ref)
 {
 	complete(&container_of(ref, struct tally_dev, ref)->released);
@@ -263,7 +253,12 @@ static void tally_dev_remove(struct ib_device *ibdev, void *data)
 	while (!wait_for_completion_timeout(&dev->released, TALLY_DEV_STUCK))
 		pr_warn("%s is going away and still in use\n",
 			dev_name(&ibdev->dev));
-	tally_dev_free(dev);
+	ib_dealloc_pd(dev->home_pd);
+	ib_dealloc_pd(dev->ctrl_pd);
+	mutex_destroy(&dev->probe_lock);
+	mutex_destroy(&dev->loop_lock);
+	mutex_destroy(&dev->lock);
+	kfree(dev);
 }
 
 static struct ib_client tally_dev_client = {
