@@ -243,13 +243,9 @@ struct tally_msg_renew {
 	__be64	epoch;		/* RENEW: highest home epoch seen of the receiver */
 } __packed;
 
-/**
- * struct tally_msg_reply - begins every REPLY
- * @status: 0 or a positive errno
- * @reserved: zero
- */
+/* Begins every REPLY. */
 struct tally_msg_reply {
-	__be32	status;
+	__be32	status;		/* 0 or a positive errno */
 	__be32	reserved;
 } __packed;
 

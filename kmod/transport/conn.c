@@ -74,14 +74,9 @@ void tally_conn_fail_locked(struct tally_conn *conn, int err)
 		tally_conn_set_state(conn, TALLY_CONN_CLOSING);
 }
 
-/**
- * tally_conn_fail - break a conn
- * @conn: conn
- * @err: why, a negative errno; the first one is kept
- *
- * Nothing is posted on it afterwards. down() follows from the close work.
- *
- * Context: any.
+/*
+ * Break a conn, in any context; the first error is kept. Nothing is posted on it
+ * afterwards. down() follows from the close work.
  */
 void tally_conn_fail(struct tally_conn *conn, int err)
 {
@@ -92,13 +87,7 @@ void tally_conn_fail(struct tally_conn *conn, int err)
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
-/**
- * tally_conn_close - break a conn and wait for its down()
- * @conn: conn
- * @err: why, should it not be broken already
- *
- * Context: process; none of the conn's own upcalls or completions.
- */
+/* Break it and wait for its down(). Not in its own upcalls or completions. */
 void tally_conn_close(struct tally_conn *conn, int err)
 {
 	tally_conn_fail(conn, err);
@@ -171,17 +160,11 @@ static int tally_conn_wc_errno(enum ib_wc_status status)
 	}
 }
 
-/**
- * tally_conn_wc_failed - a work request failed
- * @conn: conn
- * @status: status of its completion
- *
- * A flush of a QP that was not torn down is how some devices report a local
- * failure, so it breaks the conn like any other error. Before it is UP a
- * flush only says that the core gave up on the QP: the event that follows
- * tells why, and must not find the conn closing already.
- *
- * Context: any, with conn->lock held.
+/*
+ * A work request failed. Lock held. A flush of a QP that was not torn down is
+ * how some devices report a local failure, so it breaks the conn like any other
+ * error. Before it is UP a flush only says that the core gave up on the QP: the
+ * event that follows tells why, and must not find the conn closing already.
  */
 void tally_conn_wc_failed(struct tally_conn *conn, enum ib_wc_status status)
 {
@@ -231,15 +214,7 @@ static void tally_conn_gone(struct tally_dev_user *user)
 			-ENETDOWN);
 }
 
-/**
- * tally_conn_alloc - a conn that is nothing yet
- * @params: what it is to be
- * @close: the close work
- *
- * Context: process.
- * Return: a conn in NEW with the owner's reference and the close work's, or
- * NULL.
- */
+/* Return: a conn in NEW with the owner's reference and the close work's, or NULL. */
 struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 				    work_func_t close)
 {

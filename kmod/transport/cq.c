@@ -307,16 +307,9 @@ void tally_cq_init(struct tally_cq *q)
 	INIT_DELAYED_WORK(&q->expiry, tally_cq_expire);
 }
 
-/**
- * tally_cq_create - make the device's queue
- * @q: queue, initialised
- * @ibdev: device
- * @entries: how many completions it can hold
- * @after: what the work item goes on with after it took completions; no caller
- *	takes any then; or NULL
- *
- * Context: process.
- * Return: 0 or a negative errno.
+/*
+ * Make the device's queue, for @entries completions. The work item goes on with
+ * @after when it took some; then no caller takes any.
  */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 		    int entries, void (*after)(struct tally_cq *q))

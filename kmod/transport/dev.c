@@ -107,13 +107,9 @@ void tally_dev_put(struct tally_dev *dev)
 	kref_put(&dev->ref, tally_dev_release);
 }
 
-/**
- * tally_dev_get - our side of an ib_device
- * @ibdev: device
- *
- * Context: process; CM handlers too.
- * Return: the device with a reference for the caller; NULL when it is not
- * usable or on its way out.
+/*
+ * Process context, CM handlers too. Return: the device with a reference for the
+ * caller; NULL when it is not usable or on its way out.
  */
 struct tally_dev *tally_dev_get(struct ib_device *ibdev)
 {
@@ -132,14 +128,7 @@ out:
 	return dev;
 }
 
-/**
- * tally_dev_find - a device that a network namespace may use
- * @net: network namespace
- * @name: name of the device, NULL for the first one
- *
- * Context: process.
- * Return: the device with a reference for the caller, or NULL.
- */
+/* The same of one that @net may use: of that name, or the first if it is NULL. */
 struct tally_dev *tally_dev_find(struct net *net, const char *name)
 {
 	struct tally_dev *dev;
@@ -159,13 +148,9 @@ out:
 	return dev;
 }
 
-/**
- * tally_dev_watch - be told when a device goes away
- * @dev: device
- * @user: to be told; the registry's until tally_dev_unwatch() or gone()
- *
- * Context: process.
- * Return: 0, or -ENODEV when it is going away already.
+/*
+ * @user is told when the device goes away. Process context. Return: 0, or
+ * -ENODEV when it is going away already.
  */
 int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user)
 {
@@ -182,15 +167,7 @@ int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user)
 	return dying ? -ENODEV : 0;
 }
 
-/**
- * tally_dev_unwatch - not to be told any more
- * @dev: device
- * @user: as given to tally_dev_watch()
- *
- * Waits for a running gone(), unless it is called from there.
- *
- * Context: process; sleeps.
- */
+/* Waits for a running gone(), unless it is called from there. */
 void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user)
 {
 	mutex_lock(&dev->lock);

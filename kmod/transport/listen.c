@@ -182,14 +182,7 @@ struct tally_listener *tally_listen(struct net *net, u16 port,
 	return listener;
 }
 
-/**
- * tally_unlisten - stop listening
- * @listener: listener
- *
- * Waits for a running upcall; none comes afterwards. Accepted conns stay.
- *
- * Context: process; not from an upcall.
- */
+/* Waits for a running upcall; none comes afterwards. Accepted conns stay. */
 void tally_unlisten(struct tally_listener *listener)
 {
 	rdma_destroy_id(listener->id);

@@ -219,16 +219,11 @@ static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 static bool tally_msgs_check(struct tally_msgs *msgs,
 			     const struct tally_hdr *hdr, u32 len)
 {
-	u16 type;
+	u16 type = be16_to_cpu(hdr->type);
 
-	if (len < sizeof(*hdr) || be32_to_cpu(hdr->len) != len)
-		return false;
-	if (hdr->flags || hdr->reserved)
-		return false;
-	type = be16_to_cpu(hdr->type);
-	if (!type || type >= __TALLY_MSG_MAX)
-		return false;
-	if (type == TALLY_MSG_CREDIT && len != sizeof(*hdr))
+	if (len < sizeof(*hdr) || be32_to_cpu(hdr->len) != len ||
+	    hdr->flags || hdr->reserved || !type || type >= __TALLY_MSG_MAX ||
+	    (type == TALLY_MSG_CREDIT && len != sizeof(*hdr)))
 		return false;
 	return tally_credits_ack(&msgs->credits, be32_to_cpu(hdr->credit));
 }
@@ -557,7 +552,7 @@ int tally_msgs_create(struct tally_conn *conn)
 	return err;
 }
 
-/* The conn has no QP. Without messages nothing is done. */
+/* The conn has no QP. */
 void tally_msgs_destroy(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = conn->msgs;

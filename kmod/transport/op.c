@@ -21,8 +21,7 @@
 /* An atomic's result words: one, or two for a chain. */
 #define TALLY_OP_WORDS	2
 #define TALLY_OP_SLOT	(TALLY_OP_WORDS * sizeof(u64))
-
-static_assert(TALLY_OP_DEPTH * TALLY_OP_SLOT <= PAGE_SIZE);
+#define TALLY_OP_RESULTS	(TALLY_OP_DEPTH * TALLY_OP_SLOT)
 
 /* The work requests of one op, while they are posted. */
 struct tally_op_wrs {
@@ -37,8 +36,8 @@ struct tally_op_wrs {
 
 /**
  * struct tally_ops_table - operations of one conn
- * @page: result words, a slot per op
- * @dma: its address for the device
+ * @words: results, a slot for each op
+ * @dma: their address for the device
  * @slots: slots in use
  * @serial: number of operations posted
  * @credits: free entries of the send queue
@@ -47,7 +46,7 @@ struct tally_op_wrs {
  * @wrs: of what is being posted; kernels that clear the stack would do so in vain
  */
 struct tally_ops_table {
-	struct page *page;
+	u64 *words;
 	u64 dma;
 	DECLARE_BITMAP(slots, TALLY_OP_DEPTH);
 	u32 serial;
@@ -187,7 +186,7 @@ static void tally_op_take_results(struct tally_conn *conn, struct tally_op *op)
 {
 	struct tally_ops_table *table = conn->ops_table;
 	unsigned long offset = op->slot * TALLY_OP_SLOT;
-	const u64 *words = page_address(table->page) + offset;
+	const u64 *words = table->words + op->slot * TALLY_OP_WORDS;
 
 	ib_dma_sync_single_for_cpu(conn->dev->ibdev, table->dma + offset,
 				   TALLY_OP_SLOT, DMA_FROM_DEVICE);
@@ -529,42 +528,40 @@ void tally_ops_sweep(struct tally_conn *conn)
 /* On error tally_ops_destroy() frees what was made. */
 int tally_ops_create(struct tally_conn *conn)
 {
+	struct tally_ops_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
 	struct ib_device *ibdev = conn->dev->ibdev;
-	struct tally_ops_table *table;
+	u64 *words;
 
-	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
+	conn->ops_table = table;
 	INIT_LIST_HEAD(&table->pending);
 	INIT_LIST_HEAD(&table->posted);
 	table->credits = TALLY_OP_DEPTH;
-	table->page = alloc_page(GFP_KERNEL);
-	if (!table->page)
-		goto err_free;
-	table->dma = ib_dma_map_page(ibdev, table->page, 0, PAGE_SIZE,
-				     DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(ibdev, table->dma))
-		goto err_free_page;
-	conn->ops_table = table;
+	words = kzalloc(TALLY_OP_RESULTS, GFP_KERNEL);
+	if (!words)
+		return -ENOMEM;
+	table->dma = ib_dma_map_single(ibdev, words, TALLY_OP_RESULTS,
+				       DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ibdev, table->dma)) {
+		kfree(words);
+		return -ENOMEM;
+	}
+	table->words = words;
 	return 0;
-
-err_free_page:
-	__free_page(table->page);
-err_free:
-	kfree(table);
-	return -ENOMEM;
 }
 
-/* The conn has no QP. Without a table nothing is done. */
+/* The conn has no QP. */
 void tally_ops_destroy(struct tally_conn *conn)
 {
 	struct tally_ops_table *table = conn->ops_table;
 
 	if (!table)
 		return;
-	ib_dma_unmap_page(conn->dev->ibdev, table->dma, PAGE_SIZE,
-			  DMA_FROM_DEVICE);
-	__free_page(table->page);
+	if (table->words)
+		ib_dma_unmap_single(conn->dev->ibdev, table->dma,
+				    TALLY_OP_RESULTS, DMA_FROM_DEVICE);
+	kfree(table->words);
 	kfree(table);
 	conn->ops_table = NULL;
 }

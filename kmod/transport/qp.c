@@ -126,14 +126,9 @@ static void tally_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/**
- * tally_qp_create - make the QP and all that it needs
- * @conn: conn with a device and a PD
- *
- * On error the caller fails or discards the conn, which undoes what was done.
- *
- * Context: process; in a handler of the CM id if there is one.
- * Return: 0 or a negative errno.
+/*
+ * Make the QP and all that it needs, for a conn with a device and a PD. On error
+ * the caller fails or discards the conn, which undoes what was done.
  */
 int tally_qp_create(struct tally_conn *conn)
 {
