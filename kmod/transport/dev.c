@@ -107,17 +107,19 @@ void tally_dev_put(struct tally_dev *dev)
 	kref_put(&dev->ref, tally_dev_release);
 }
 
-/*
- * Process context, CM handlers too. Return: the device with a reference for the
- * caller; NULL when it is not usable or on its way out.
- */
-struct tally_dev *tally_dev_get(struct ib_device *ibdev)
+/* The first one that is @ibdev, has @name, @net may use, where these are given. */
+static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
+					  const char *name, struct net *net)
 {
 	struct tally_dev *dev;
 
 	mutex_lock(&tally_devs_lock);
 	list_for_each_entry(dev, &tally_devs, list) {
-		if (dev->ibdev != ibdev)
+		if (ibdev && dev->ibdev != ibdev)
+			continue;
+		if (name && strcmp(dev_name(&dev->ibdev->dev), name))
+			continue;
+		if (net && !rdma_dev_access_netns(dev->ibdev, net))
 			continue;
 		tally_dev_hold(dev);
 		goto out;
@@ -128,24 +130,19 @@ out:
 	return dev;
 }
 
+/*
+ * Process context, CM handlers too. Return: the device with a reference for the
+ * caller; NULL when it is not usable or on its way out.
+ */
+struct tally_dev *tally_dev_get(struct ib_device *ibdev)
+{
+	return tally_dev_lookup(ibdev, NULL, NULL);
+}
+
 /* The same of one that @net may use: of that name, or the first if it is NULL. */
 struct tally_dev *tally_dev_find(struct net *net, const char *name)
 {
-	struct tally_dev *dev;
-
-	mutex_lock(&tally_devs_lock);
-	list_for_each_entry(dev, &tally_devs, list) {
-		if (name && strcmp(dev_name(&dev->ibdev->dev), name))
-			continue;
-		if (!rdma_dev_access_netns(dev->ibdev, net))
-			continue;
-		tally_dev_hold(dev);
-		goto out;
-	}
-	dev = NULL;
-out:
-	mutex_unlock(&tally_devs_lock);
-	return dev;
+	return tally_dev_lookup(NULL, name, net);
 }
 
 /*

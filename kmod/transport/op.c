@@ -484,12 +484,12 @@ int tally_op_run(struct tally_conn *conn, struct tally_op_task *task,
 	task->op.done = tally_op_task_done;
 	init_completion(&task->finished);
 	tally_op_submit(conn, &task->op);
-	if (wait_for_completion_timeout(&task->finished, timeout))
-		return task->op.status;
-	if (tally_op_cancel(conn, &task->op))
-		return -ETIMEDOUT;
-	tally_conn_fail(conn, -ETIMEDOUT);
-	wait_for_completion(&task->finished);
+	if (!wait_for_completion_timeout(&task->finished, timeout)) {
+		if (tally_op_cancel(conn, &task->op))
+			return -ETIMEDOUT;
+		tally_conn_fail(conn, -ETIMEDOUT);
+		wait_for_completion(&task->finished);
+	}
 	return task->op.status;
 }
 
