@@ -136,13 +136,6 @@ static void tally_op_count_done(const struct tally_op *op,
 	}
 }
 
-static void tally_op_finish(struct tally_conn *conn, struct tally_op *op)
-{
-	tally_op_count_done(op, tally_op_stats(op, conn));
-	trace_tally_op_done(conn->serial, op->serial, op->type, op->status);
-	op->done(op);
-}
-
 static void tally_ops_finish(struct tally_conn *conn, struct list_head *ops)
 {
 	struct tally_op *op, *next;
@@ -150,7 +143,10 @@ static void tally_ops_finish(struct tally_conn *conn, struct list_head *ops)
 	/* done() may submit the op again, and so move it to another list. */
 	list_for_each_entry_safe(op, next, ops, list) {
 		list_del_init(&op->list);
-		tally_op_finish(conn, op);
+		tally_op_count_done(op, tally_op_stats(op, conn));
+		trace_tally_op_done(conn->serial, op->serial, op->type,
+				    op->status);
+		op->done(op);
 	}
 }
 
@@ -168,12 +164,13 @@ static int tally_op_wc_status(enum ib_wc_status status)
 	}
 }
 
-/* The op leaves the send queue, and is its caller's again. Lock held. */
-static void tally_op_retire(struct tally_conn *conn, struct tally_op *op)
+/* The op leaves the send queue, to be finished with @ended. Lock held. */
+static void tally_op_retire(struct tally_conn *conn, struct tally_op *op,
+			    struct list_head *ended)
 {
 	struct tally_ops_table *table = conn->ops_table;
 
-	list_del_init(&op->list);
+	list_move_tail(&op->list, ended);
 	op->posted = false;
 	op->conn = NULL;
 	table->credits += tally_op_num_wrs(op);
@@ -333,8 +330,8 @@ static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op, cqe);
 	struct tally_conn *conn = tally_conn_of(cq);
-	LIST_HEAD(refused);
 	unsigned long flags;
+	LIST_HEAD(ended);
 	bool begun;
 
 	begun = tally_compat_post_begin(conn->posts_in_bh);
@@ -349,13 +346,11 @@ static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (!op->status && tally_op_is_atomic(op))
 		tally_op_take_results(conn, op);
-	tally_op_retire(conn, op);
-	tally_ops_pump(conn, &refused);
+	tally_op_retire(conn, op, &ended);
+	tally_ops_pump(conn, &ended);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
-
-	tally_op_finish(conn, op);
-	tally_ops_finish(conn, &refused);
+	tally_ops_finish(conn, &ended);
 }
 
 /**
@@ -502,11 +497,12 @@ static void tally_ops_end(struct tally_conn *conn, struct list_head *from,
 
 	spin_lock_irqsave(&conn->lock, flags);
 	list_for_each_entry_safe(op, next, from, list) {
-		if (op->posted)
-			tally_op_retire(conn, op);
-		op->conn = NULL;
 		op->status = op->status ?: status;
-		list_move_tail(&op->list, &ended);
+		op->conn = NULL;
+		if (op->posted)
+			tally_op_retire(conn, op, &ended);
+		else
+			list_move_tail(&op->list, &ended);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_ops_finish(conn, &ended);

@@ -35,22 +35,17 @@ static void tally_qp_stop(struct tally_conn *conn)
 	tally_ops_sweep(conn);
 }
 
-static void tally_qp_unprepare(struct tally_conn *conn)
+/* What was made for the QP, which is gone, and the reference to the device. */
+static void tally_qp_free(struct tally_conn *conn)
 {
 	tally_cq_destroy(&conn->cq);
 	tally_msgs_destroy(conn);
 	tally_ops_destroy(conn);
-}
-
-static void tally_qp_unset_dev(struct tally_conn *conn)
-{
-	struct tally_dev *dev = conn->dev;
-
-	if (!dev)
+	if (!conn->dev)
 		return;
-	tally_dev_unwatch(dev, &conn->watch);
+	tally_dev_unwatch(conn->dev, &conn->watch);
+	tally_dev_put(conn->dev);
 	conn->dev = NULL;
-	tally_dev_put(dev);
 }
 
 /* The close work of every conn. */
@@ -76,9 +71,8 @@ void tally_qp_close(struct work_struct *work)
 	/* This may wait for a datagram that is stuck; nothing waits for this. */
 	if (conn->id)
 		rdma_destroy_id(conn->id);
-	tally_qp_unprepare(conn);
+	tally_qp_free(conn);
 	cancel_delayed_work_sync(&conn->timer);
-	tally_qp_unset_dev(conn);
 	tally_conn_put(conn);
 	memalloc_noio_restore(noio);
 }
@@ -86,23 +80,19 @@ void tally_qp_close(struct work_struct *work)
 /* Undo all, of a conn without a QP that only its maker knows; not the CM id. */
 void tally_qp_discard(struct tally_conn *conn)
 {
-	tally_qp_unprepare(conn);
-	tally_qp_unset_dev(conn);
+	tally_qp_free(conn);
 	tally_conn_put(conn);
 	tally_conn_put(conn);
 }
 
-/* Return: 0; the conn has a reference to @dev; -ENODEV: that goes away. */
+/* The caller has a reference to @dev. Return: -ENODEV: that goes away. */
 int tally_qp_set_dev(struct tally_conn *conn, struct tally_dev *dev)
 {
-	int err;
+	int err = tally_dev_watch(dev, &conn->watch);
 
-	tally_dev_hold(dev);
-	err = tally_dev_watch(dev, &conn->watch);
-	if (err) {
-		tally_dev_put(dev);
+	if (err)
 		return err;
-	}
+	tally_dev_hold(dev);
 	conn->dev = dev;
 	conn->posts_in_bh = tally_compat_posts_in_bh(dev->ibdev);
 	return 0;
