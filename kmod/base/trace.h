@@ -16,8 +16,8 @@
 #include "base/wire.h"
 
 /*
- * An event whose fields are its arguments. They are listed once, as
- * fields(F): F(type, name) for each.
+ * An event, and a class of events, whose fields are its arguments. They are
+ * listed once, as fields(F): F(type, name) for each.
  */
 #define TALLY_ASSIGN(type, name)	__entry->name = name;
 #define TALLY_EVENT(name, proto, args, fields, print)			\
@@ -30,7 +30,6 @@
 			    TP_fast_assign(fields(TALLY_ASSIGN)),	\
 			    PARAMS(print))
 
-/* Numbers of enums here are told to programs that read the trace. */
 #define tally_messages(X)						\
 	X(HELLO) X(CHALLENGE) X(PROVE) X(READY) X(ACTIVE) X(ACTIVE_ACK)	\
 	X(REFUSE) X(GOODBYE) X(CREDIT) X(RENEW) X(RENEW_ACK) X(REPLY)	\
@@ -57,6 +56,7 @@
 	__print_symbolic(reason, tally_refusals(TALLY_REFUSAL_NAME)	\
 			 { TALLY_REFUSE_NONE, "none" })
 
+/* Programs that read the trace are told these values. */
 tally_messages(TALLY_MESSAGE_ENUM)
 tally_refusals(TALLY_REFUSAL_ENUM)
 TRACE_DEFINE_ENUM(TALLY_PATH_DIRECT);
