@@ -8,9 +8,9 @@
 #define TALLY_HOME_EXPORT_H
 
 #include <linux/llist.h>
-#include "base/wire.h"
 #include "home/object.h"
 #include "home/quota.h"
+#include "object/wire.h"
 #include "session/session.h"
 
 /* Bits of tally_attach.flags and tally_open.flags. */

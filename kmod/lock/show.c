@@ -10,6 +10,7 @@
 #include "object/type.h"
 #include "lock/show.h"
 #include "lock/user.h"
+#include "lock/wire.h"
 #include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"

@@ -4,6 +4,7 @@
 #include "lock/user.h"
 #include "base/delay.h"
 #include "client/handle.h"
+#include "lock/wire.h"
 #include "session/lease.h"
 #include "session/session.h"
 

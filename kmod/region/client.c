@@ -6,6 +6,7 @@
 #include "region/chunk.h"
 #include "home/quota.h"
 #include "region/home.h"
+#include "region/wire.h"
 #include "region/xfer.h"
 #include "session/rpc.h"
 #include "session/session.h"

@@ -18,6 +18,7 @@
 #include "home/export.h"
 #include "home/serve.h"
 #include "region/chunk.h"
+#include "region/wire.h"
 #include "session/rpc.h"
 
 #define REGION_ORDER_MAX	9	/* a huge page, where one is to be had */

@@ -209,8 +209,7 @@ static int rpc_transmit(struct tally_session *s, struct rpc_call *call,
 		.session = s->id,
 	};
 
-	return tally_msg_send(ctrl, &head, call->body, call->len, NULL, 0,
-			      GFP_NOIO);
+	return tally_msg_send(ctrl, &head, call->body, call->len, GFP_NOIO);
 }
 
 /* The control conn of the present link, referenced, and its number. */
@@ -475,8 +474,7 @@ static void rpc_send_reply(struct tally_sreq *req)
 		return;
 	trace_tally_rpc_reply(s->id, req->slot, req->seq, req->type,
 			      -(int)be32_to_cpu(rep->status));
-	err = tally_msg_send(ctrl, &head, req->body, req->len, NULL, 0,
-			     GFP_NOIO);
+	err = tally_msg_send(ctrl, &head, req->body, req->len, GFP_NOIO);
 	if (err)
 		tally_conn_fail(ctrl, err);
 	tally_conn_put(ctrl);
