@@ -9,7 +9,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 47
+plan 50
 
 threads=8
 times=$(scaled 10 100)
@@ -87,6 +87,22 @@ check_equal "cpu: nothing is lost" $((3 * threads * times)) \
 	"$(old a read cpu/n)"
 check_equal "cpu: old values are distinct" "$expected" \
 	"$(sum cpu-a cpu-b cpu-c)"
+
+# A task that does not get to run, in the middle of an operation of its own, beside
+# another one whose operations go the same way.
+last=$(($(nproc) - 1))
+begin idle chrt -i 0 taskset -c $last "$load" for 9 "$mnt/b/nic/n"
+idle=$begun
+begin busy taskset -c $last sh -c 'while :; do :; done'
+busy=$begun
+check "an idle task adds beside a busy one" begun_says idle ready
+begin other "$load" for 5 "$mnt/b/nic/n"
+wait "$begun"
+kill "$busy"
+longest=$(sed -n 's/.* longest //p' "$lib_work/other")
+check "it holds up no other task" [ "${longest:-9999}" -lt 1000 ]
+wait "$idle"
+check "and goes on" begun_says idle '^done [1-9]'
 
 exec 5<> "$mnt/b/nic/n" 6<> "$mnt/b/cpu/n"
 check "counters in use are deleted" bash -c '

@@ -12,7 +12,8 @@
  *					and the last errno
  *	load for SECONDS COUNTER	adds for some time, again when there is
  *					no session, and prints how many were
- *					done, unknown, and not done
+ *					done, unknown, and not done, and how
+ *					many ms the longest took
  *
  * Exits with 0 if no operation failed and nothing was wrong.
  */
@@ -177,9 +178,18 @@ static int until(void)
 	return 0;
 }
 
+static unsigned long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static int for_seconds(const char *seconds)
 {
-	unsigned long done = 0, unknown = 0, refused = 0;
+	unsigned long done = 0, unknown = 0, refused = 0, longest = 0;
+	unsigned long began, took;
 	time_t end = time(NULL) + strtoul(seconds, NULL, 10);
 	int fd = open_file(path);
 	uint64_t old;
@@ -189,8 +199,12 @@ static int for_seconds(const char *seconds)
 	puts("ready");
 	fflush(stdout);
 	while (time(NULL) < end) {
+		began = now_ms();
 		if (!add(fd, &old)) {
 			done++;
+			took = now_ms() - began;
+			if (took > longest)
+				longest = took;
 		} else if (errno == EREMOTEIO) {
 			unknown++;
 		} else if (errno == ENOTCONN) {
@@ -201,7 +215,8 @@ static int for_seconds(const char *seconds)
 			return 1;
 		}
 	}
-	printf("done %lu unknown %lu refused %lu\n", done, unknown, refused);
+	printf("done %lu unknown %lu refused %lu longest %lu\n", done, unknown,
+	       refused, longest);
 	return 0;
 }
 

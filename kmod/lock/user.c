@@ -261,13 +261,14 @@ static bool lock_help_end(struct tally_lock_req *req)
  */
 static bool lock_help(struct tally_lock_req *req, long timeout)
 {
+	struct tally_lock_client *c = tally_lock_client(req->handle);
 	struct tally_conn *conn = lock_help_begin(req);
 	bool answered;
 
 	if (!conn)
 		return false;
-	tally_cq_help(&conn->cq, &req->wake, min(timeout, LOCK_HELP),
-		      &tally_lock_client(req->handle)->polls);
+	tally_cq_help(&conn->cq, &c->op, &req->wake, min(timeout, LOCK_HELP),
+		      &c->polls);
 	answered = lock_help_end(req);
 	tally_conn_put(conn);
 	return answered;

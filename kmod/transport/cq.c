@@ -115,7 +115,11 @@ static void tally_cq_event(struct ib_cq *cq, void *context)
 {
 	struct tally_cq *q = context;
 
-	if (READ_ONCE(q->flying) != 1 || !tally_cq_tell(q))
+	void *alone = READ_ONCE(q->alone);
+
+	/* Looks again: another one may have been posted before it was told. */
+	if (!alone || alone != READ_ONCE(q->own) || !tally_cq_tell(q) ||
+	    alone != READ_ONCE(q->alone) || alone != READ_ONCE(q->own))
 		tally_cq_queue(q);
 }
 
@@ -125,14 +129,23 @@ static bool tally_cq_is(struct tally_cq *q, int state)
 }
 
 /*
- * An operation was posted. A caller that was told of an event, and does not get
- * to run, must not hold up the others. The conn's lock is held.
+ * An operation was posted: @op, if no other one is in flight. A caller that was told
+ * of an event, and does not get to run, must not hold up the others. The conn's lock
+ * is held.
  */
-void tally_cq_posted(struct tally_cq *q)
+void tally_cq_posted(struct tally_cq *q, void *op)
 {
-	WRITE_ONCE(q->flying, q->flying + 1);
+	WRITE_ONCE(q->alone, q->flying++ ? NULL : op);
+	/* The event is seen here, or what it is told by sees this. */
+	smp_mb();
 	if (q->flying > 1 && tally_cq_is(q, TALLY_CQ_EVENT))
 		tally_cq_queue(q);
+}
+
+/* One has completed: @op is left, if it is one. The conn's lock is held. */
+void tally_cq_retired(struct tally_cq *q, void *op)
+{
+	WRITE_ONCE(q->alone, --q->flying == 1 ? op : NULL);
 }
 
 static void tally_cq_forget(struct tally_cq *q)
@@ -265,6 +278,7 @@ static long tally_cq_sleep(struct tally_cq *q, struct completion *done,
 /**
  * tally_cq_help - wait for something, taking completions
  * @q: queue of the operations that may bring it
+ * @own: the operation whose completion the caller is to be told of
  * @done: what is waited for; a kick of @q follows its completion, unless that
  *	comes from taking completions
  * @timeout: in jiffies, after which only it is waited for
@@ -276,13 +290,15 @@ static long tally_cq_sleep(struct tally_cq *q, struct completion *done,
  * Context: process; ends early when killed.
  * Return: what is left of @timeout; negative: killed.
  */
-long tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
-		   struct tally_polls *p)
+long tally_cq_help(struct tally_cq *q, void *own, struct completion *done,
+		   long timeout, struct tally_polls *p)
 {
 	if (!tally_cq_enter(q))
 		return timeout;
+	WRITE_ONCE(q->own, own);
 	if (!tally_cq_spin(q, done, p))
 		timeout = tally_cq_sleep(q, done, timeout);
+	WRITE_ONCE(q->own, NULL);
 	tally_cq_leave(q);
 	return timeout;
 }
@@ -290,16 +306,18 @@ long tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
 /**
  * tally_cq_wait - wait for an operation
  * @q: queue its completion comes to
+ * @own: the operation
  * @done: what it completes
  * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
  *
  * Context: process; killable.
  * Return: positive: it is done; 0: it timed out; negative: killed.
  */
-long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
+long tally_cq_wait(struct tally_cq *q, void *own, struct completion *done,
+		   long timeout)
 {
 	if (timeout > 0)
-		timeout = tally_cq_help(q, done, timeout, &q->polls);
+		timeout = tally_cq_help(q, own, done, timeout, &q->polls);
 	if (timeout < 0)
 		return timeout;
 	return wait_for_completion_killable_timeout(done, timeout);

@@ -37,6 +37,8 @@ struct tally_polls {
  * @wc: what it took
  * @state: TALLY_CQ_* of transport/cq.c; 0 on a control conn
  * @flying: operations posted and not completed; under the conn's lock
+ * @alone: the one of them, where it is one; written under that lock
+ * @own: that of the caller inside, to which its event is told
  * @polls: of its callers
  * @wait: where the caller inside waits, and later the destruction for it
  * @deadline: of the caller inside, in jiffies
@@ -50,6 +52,8 @@ struct tally_cq {
 	struct ib_wc wc[TALLY_CQ_BATCH];
 	atomic_t state;
 	int flying;
+	void *alone;
+	void *own;
 	struct tally_polls polls;
 	wait_queue_head_t wait;
 	unsigned long deadline;
@@ -61,11 +65,13 @@ int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 		    int entries, void (*after)(struct tally_cq *q));
 void tally_cq_destroy(struct tally_cq *q);
 void tally_cq_queue(struct tally_cq *q);
-void tally_cq_posted(struct tally_cq *q);
+void tally_cq_posted(struct tally_cq *q, void *op);
+void tally_cq_retired(struct tally_cq *q, void *op);
 void tally_cq_kick(struct tally_cq *q);
-long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout);
-long tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
-		   struct tally_polls *p);
+long tally_cq_wait(struct tally_cq *q, void *own, struct completion *done,
+		   long timeout);
+long tally_cq_help(struct tally_cq *q, void *own, struct completion *done,
+		   long timeout, struct tally_polls *p);
 
 int tally_cqs_init(void);
 void tally_cqs_exit(void);

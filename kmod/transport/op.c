@@ -174,7 +174,9 @@ static void tally_op_retire(struct tally_conn *conn, struct tally_op *op,
 	op->posted = false;
 	op->conn = NULL;
 	table->credits += tally_op_num_wrs(op);
-	WRITE_ONCE(conn->cq.flying, conn->cq.flying - 1);
+	tally_cq_retired(&conn->cq,
+			 list_first_entry_or_null(&table->posted,
+						  struct tally_op, list));
 	if (tally_op_is_atomic(op))
 		__clear_bit(op->slot, table->slots);
 }
@@ -300,7 +302,7 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 	if (tally_op_is_atomic(op))
 		__set_bit(op->slot, table->slots);
 	table->credits -= tally_op_num_wrs(op);
-	tally_cq_posted(&conn->cq);
+	tally_cq_posted(&conn->cq, op);
 	op->posted = true;
 	list_add_tail(&op->list, &table->posted);
 	tally_op_count_posted(op, tally_op_stats(op, conn));
@@ -443,7 +445,7 @@ static bool tally_op_give_up(struct tally_conn *conn, struct tally_op *op)
 int tally_op_wait(struct tally_conn *conn, struct tally_op *op,
 		  struct completion *finished, long timeout, bool may_leave)
 {
-	long left = tally_cq_wait(&conn->cq, finished, timeout);
+	long left = tally_cq_wait(&conn->cq, op, finished, timeout);
 
 	if (left > 0)
 		return op->status;
