@@ -12,9 +12,6 @@
 #include <uapi/linux/tally_netlink.h>
 #include <uapi/linux/tally.h>
 #include <linux/tally.h>
-#include <linux/tally.h>
-#include <linux/tally.h>
-#include <linux/tally.h>
 
 int tally_nl_node_get_start(struct netlink_callback *cb);
 int tally_nl_node_users_get_start(struct netlink_callback *cb);
