@@ -8,7 +8,7 @@
 #include "home/export.h"
 #include "home/serve.h"
 #include "lock/type.h"
-#include "netlink/family.h"
+#include "netlink/msg.h"
 #include "region/type.h"
 #include "region/xfer.h"
 #include "session/nodes.h"
@@ -223,7 +223,7 @@ static const struct tally_node_ops main_node_ops = {
 	.node_start = main_node_start,
 	.node_stop = main_node_stop,
 	.node_free = main_node_free,
-	.event = tally_netlink_event,
+	.event = tally_nl_event,
 };
 
 static int __init tally_init(void)
@@ -254,7 +254,7 @@ static int __init tally_init(void)
 	err = tally_fs_init();
 	if (err)
 		goto err_nodes;
-	err = tally_netlink_init();
+	err = genl_register_family(&tally_nl_family);
 	if (err)
 		goto err_fs;
 	return 0;
@@ -280,7 +280,7 @@ err_types:
 
 static void __exit tally_exit(void)
 {
-	tally_netlink_exit();
+	genl_unregister_family(&tally_nl_family);
 	tally_fs_exit();
 	tally_nodes_exit();
 	tally_lock_exit();

@@ -148,7 +148,6 @@ static struct file_system_type fs_type = {
 	.parameters		= fs_params,
 	.kill_sb		= fs_kill_sb,
 };
-MODULE_ALIAS_FS("tally");
 
 /**
  * tally_fs_init - make the file system known
