@@ -5,25 +5,7 @@
 #include "base/name.h"
 #include "client/attach.h"
 #include "client/homes.h"
-
-/* The usable view of that arena, made if there is none; not attached yet. */
-static struct tally_view *views_get(struct tally_node *node, const char *home,
-				    const char *name,
-				    struct tally_arena *arena)
-{
-	struct tally_views *views = node->views;
-	struct tally_view *view;
-
-	mutex_lock(&views->lock);
-	if (views->stopped)
-		view = ERR_PTR(-ESHUTDOWN);
-	else
-		view = tally_view_named(views, home, name, arena);
-	if (!view)
-		view = tally_view_create(node, home, name, arena);
-	mutex_unlock(&views->lock);
-	return view;
-}
+#include "session/session.h"
 
 static struct tally_view *view_at(struct tally_node *node, const char *home,
 				  const char *name, struct tally_arena *arena,
@@ -34,7 +16,7 @@ static struct tally_view *view_at(struct tally_node *node, const char *home,
 
 	/* A view that turns out to be of an arena that is gone is replaced. */
 	do {
-		view = views_get(node, home, name, arena);
+		view = tally_view_of(node, home, name, arena);
 		if (IS_ERR(view))
 			return view;
 		err = tally_view_attach(view, true, until);
@@ -58,11 +40,11 @@ static struct tally_view *view_here(struct tally_node *node, const char *name,
 	return view;
 }
 
-static void *find_ask(struct tally_homes *homes, const char *home)
+static void *find_ask(struct tally_homes *homes, struct tally_session *s)
 {
-	if (!home)
+	if (!s)
 		return view_here(homes->node, homes->name, &homes->until);
-	return view_at(homes->node, home, homes->name, NULL, &homes->until);
+	return view_at(homes->node, s->name, homes->name, NULL, &homes->until);
 }
 
 static void find_drop(void *answer)

@@ -14,16 +14,6 @@
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
 
-static bool handle_is(const struct tally_handle *handle,
-		      const struct tally_rep_open *rep)
-{
-	return handle->id == be32_to_cpu(rep->object) &&
-	       handle->generation == be32_to_cpu(rep->generation) &&
-	       handle->word == be32_to_cpu(rep->word) &&
-	       handle->size == be64_to_cpu(rep->size) &&
-	       handle->ops->id == rep->type;
-}
-
 static int handle_make(struct tally_handle *handle,
 		       const struct tally_rep_open *rep)
 {
@@ -54,24 +44,6 @@ static int handle_make(struct tally_handle *handle,
 	return 0;
 }
 
-/*
- * The first time it becomes that object, later it must still be that one.
- * Only the opener does this, so nothing else changes the handle meanwhile;
- * FORGET leaves alone what is being opened.
- */
-static int handle_become(struct tally_handle *handle,
-			 const struct tally_rep_open *rep)
-{
-	handle->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
-	handle->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
-	handle->perm = be32_to_cpu(rep->perm);
-	if (!handle->made)
-		return handle_make(handle, rep);
-	if (!handle_is(handle, rep))
-		return -EIDRM;
-	return handle->ops->attach ? handle->ops->attach(handle, rep) : 0;
-}
-
 /* It can be used from here on, unless something came between. */
 static int handle_opened(struct tally_handle *handle, struct tally_session *s)
 {
@@ -92,6 +64,37 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s)
 	if (!err)
 		WRITE_ONCE(handle->error, 0);
 	spin_unlock_irqrestore(&handle->spin, flags);
+	return err;
+}
+
+/*
+ * The first time it becomes that object, later it must still be that one.
+ * Only the opener does this, so nothing else changes the handle meanwhile;
+ * FORGET leaves alone what is being opened. @s: NULL: it is ours.
+ */
+static int handle_become(struct tally_handle *handle, struct tally_session *s,
+			 const struct tally_rep_open *rep)
+{
+	int err = 0;
+
+	handle->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
+	handle->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
+	handle->perm = be32_to_cpu(rep->perm);
+	if (!handle->made)
+		err = handle_make(handle, rep);
+	else if (handle->id != be32_to_cpu(rep->object) ||
+		 handle->generation != be32_to_cpu(rep->generation) ||
+		 handle->word != be32_to_cpu(rep->word) ||
+		 handle->size != be64_to_cpu(rep->size) ||
+		 handle->ops->id != rep->type)
+		err = -EIDRM;
+	else if (handle->ops->attach)
+		err = handle->ops->attach(handle, rep);
+	if (err)
+		return err;
+	mutex_lock(&handle->view->lock);
+	err = handle_opened(handle, s);
+	mutex_unlock(&handle->view->lock);
 	return err;
 }
 
@@ -126,31 +129,19 @@ static void handle_take_object(struct tally_handle *handle,
 	tally_object_watch(object, &handle->watch);
 }
 
-static int handle_open_local(struct tally_handle *handle,
-			     const struct tally_until *until)
+static int handle_open_local(struct tally_handle *handle)
 {
-	struct tally_view *view = handle->view;
-	struct tally_object *object;
+	struct tally_arena *arena = handle->view->arena;
+	struct tally_object *object = tally_object_find(arena, handle->name);
 	struct tally_rep_open rep;
-	int err;
 
-	err = tally_view_attach(view, false, until);
-	if (err)
-		return err;
-	object = tally_object_find(view->arena, handle->name);
 	if (!object)
 		return -ENOENT;
-	mutex_lock(&view->arena->lock);
+	mutex_lock(&arena->lock);
 	tally_object_fill(object, NULL, &rep);
-	mutex_unlock(&view->arena->lock);
+	mutex_unlock(&arena->lock);
 	handle_take_object(handle, object);
-	err = handle_become(handle, &rep);
-	if (err)
-		return err;
-	mutex_lock(&view->lock);
-	err = handle_opened(handle, NULL);
-	mutex_unlock(&view->lock);
-	return err;
+	return handle_become(handle, NULL, &rep);
 }
 
 static bool reply_valid(const struct tally_view *view,
@@ -191,26 +182,16 @@ static int handle_open_session(struct tally_handle *handle,
 		tally_session_violation(s, "malformed answer to OPEN");
 		return -EPROTO;
 	}
-	err = handle_become(handle, &rep);
-	if (err)
-		return err;
-	mutex_lock(&view->lock);
-	err = handle_opened(handle, s);
-	mutex_unlock(&view->lock);
-	return err;
+	return handle_become(handle, s, &rep);
 }
 
 static int handle_open_remote(struct tally_handle *handle,
 			      const struct tally_until *until)
 {
 	struct tally_view *view = handle->view;
-	struct tally_session *s;
+	struct tally_session *s = tally_view_session(view);
 	int err;
 
-	err = tally_view_attach(view, false, until);
-	if (err)
-		return err;
-	s = tally_view_session(view);
 	if (!s)
 		return -ENOTCONN;
 	err = handle_open_session(handle, s, until);
@@ -260,8 +241,10 @@ int tally_handle_open(struct tally_handle *handle,
 	view->opening++;
 	mutex_unlock(&view->lock);
 
-	err = view->arena ? handle_open_local(handle, until) :
-			    handle_open_remote(handle, until);
+	err = tally_view_attach(view, false, until);
+	if (!err)
+		err = view->arena ? handle_open_local(handle) :
+				    handle_open_remote(handle, until);
 	if (err == -EIDRM)
 		tally_handle_fail(handle, err);
 
@@ -448,11 +431,7 @@ static bool handle_without_doubt(struct tally_handle *handle,
 static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 {
 	struct tally_until until = tally_until(HANDLE_CLOSE_WAIT);
-	struct tally_wire_object body = {
-		.arena = cpu_to_be32(handle->view->remote_id),
-		.object = cpu_to_be32(handle->id),
-		.generation = cpu_to_be32(handle->generation),
-	};
+	struct tally_wire_object body = tally_handle_wire(handle);
 	u32 len = 0;
 
 	return !tally_view_ask(s, TALLY_MSG_CLOSE, &body, sizeof(body), NULL,
@@ -618,7 +597,7 @@ int tally_handle_no_conn(struct tally_handle *handle)
 {
 	int err = READ_ONCE(handle->error);
 
-	if (err)
-		return handle_why(handle, err);
-	return handle->view->arena ? -ENETDOWN : handle_why(handle, -ENOTCONN);
+	if (!err)
+		err = handle->view->arena ? -ENETDOWN : -ENOTCONN;
+	return handle_why(handle, err);
 }

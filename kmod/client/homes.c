@@ -3,6 +3,7 @@
 
 #include <linux/err.h>
 #include <linux/slab.h>
+#include "base/work.h"
 #include "session/peer.h"
 #include "session/session.h"
 
@@ -13,8 +14,11 @@ static void homes_release(struct kref *ref)
 	struct tally_homes *homes = container_of(ref, struct tally_homes, ref);
 	struct tally_home *home, *next;
 
-	list_for_each_entry_safe(home, next, &homes->list, list)
+	list_for_each_entry_safe(home, next, &homes->list, list) {
+		if (home->session)
+			tally_session_put(home->session);
 		kfree(home);
+	}
 	tally_node_put(homes->node);
 	kfree(homes);
 }
@@ -45,64 +49,49 @@ static void home_work(struct work_struct *work)
 
 	/* It may have waited for others while its asker went away. */
 	if (!READ_ONCE(homes->over))
-		answer = homes->question->ask(homes, home->own ? NULL :
-						     home->name);
+		answer = homes->question->ask(homes, home->session);
 	if (!home_answered(home, answer) && !IS_ERR_OR_NULL(answer))
 		homes->question->drop(answer);
 	kref_put(&homes->ref, homes_release);
 }
 
-static int homes_add(struct tally_homes *homes, const char *name, bool own)
+/* The reference to @s, of a peer or NULL, is taken over. */
+static int homes_add(struct tally_homes *homes, struct tally_session *s)
 {
 	struct tally_home *home = kzalloc(sizeof(*home), GFP_KERNEL);
 
-	if (!home)
+	if (!home) {
+		if (s)
+			tally_session_put(s);
 		return -ENOMEM;
+	}
 	INIT_WORK(&home->work, home_work);
 	home->homes = homes;
-	home->own = own;
-	strscpy(home->name, name, sizeof(home->name));
+	home->session = s;
+	home->name = s ? s->name : homes->node->config.name;
 	list_add_tail(&home->list, &homes->list);
 	homes->due++;
 	return 0;
 }
 
-static bool peer_is_live(struct tally_peer *peer)
-{
-	struct tally_session *s = tally_peer_session(peer);
-	bool live = s && tally_session_is_live(s);
-
-	if (s)
-		tally_session_put(s);
-	return live;
-}
-
 static int homes_add_all(struct tally_homes *homes)
 {
+	struct tally_session *s;
 	struct tally_peer *peer;
 	u32 after = 0;
 	int err;
 
-	err = homes_add(homes, homes->node->config.name, true);
+	err = homes_add(homes, NULL);
 	while (!err && (peer = tally_peer_next(homes->node, after))) {
 		after = peer->id;
-		if (peer_is_live(peer))
-			err = homes_add(homes, peer->name, false);
+		s = tally_peer_session(peer);
+		if (s && tally_session_is_live(s))
+			err = homes_add(homes, s);
+		else if (s)
+			tally_session_put(s);
 		tally_peer_put(peer);
 	}
 	return err;
-}
-
-/*
- * The work that asks cannot be killed, as its caller can. A home that means to answer
- * does so long before, and without a link its session ends by then.
- */
-static struct tally_until homes_until(struct tally_node *node,
-				      const struct tally_until *until)
-{
-	long most = msecs_to_jiffies(node->config.lease_ms);
-
-	return tally_until(min(tally_until_left(until), most));
 }
 
 static struct tally_homes *homes_alloc(struct tally_node *node,
@@ -111,6 +100,7 @@ static struct tally_homes *homes_alloc(struct tally_node *node,
 				       const struct tally_until *until)
 {
 	struct tally_homes *homes = kzalloc(sizeof(*homes), GFP_KERNEL);
+	long most = msecs_to_jiffies(node->config.lease_ms);
 
 	if (!homes)
 		return NULL;
@@ -120,7 +110,12 @@ static struct tally_homes *homes_alloc(struct tally_node *node,
 	INIT_LIST_HEAD(&homes->list);
 	homes->node = tally_node_get(node);
 	homes->question = question;
-	homes->until = homes_until(node, until);
+	/*
+	 * The work that asks cannot be killed, as its caller can. A home that
+	 * means to answer does so long before, and without a link its session
+	 * ends by then.
+	 */
+	homes->until = tally_until(min(tally_until_left(until), most));
 	strscpy(homes->name, name, sizeof(homes->name));
 	return homes;
 }
@@ -134,16 +129,6 @@ static bool homes_are_done(struct tally_homes *homes)
 	done = !homes->due || (enough && homes->good >= enough);
 	spin_unlock(&homes->lock);
 	return done;
-}
-
-static int homes_wait(struct tally_homes *homes)
-{
-	int err = wait_event_killable(homes->wait, homes_are_done(homes));
-
-	spin_lock(&homes->lock);
-	WRITE_ONCE(homes->over, true);
-	spin_unlock(&homes->lock);
-	return err ? -EINTR : 0;
 }
 
 /**
@@ -189,35 +174,29 @@ struct tally_homes *tally_homes_ask(struct tally_node *node, const char *name,
 	if (!homes)
 		return ERR_PTR(-ENOMEM);
 	err = homes_add_all(homes);
-	if (!err) {
-		list_for_each_entry(home, &homes->list, list) {
-			kref_get(&homes->ref);
-			queue_work(homes_wq, &home->work);
-		}
-		err = homes_wait(homes);
-	}
+	if (err)
+		goto err_put;
+	list_for_each_entry(home, &homes->list, list)
+		tally_work_queue(homes_wq, &home->work, &homes->ref);
+	err = wait_event_killable(homes->wait, homes_are_done(homes));
+	spin_lock(&homes->lock);
+	WRITE_ONCE(homes->over, true);
+	spin_unlock(&homes->lock);
 	if (!err)
 		return homes;
+	err = -EINTR;
+err_put:
 	tally_homes_put(homes);
 	return ERR_PTR(err);
 }
 
-/**
- * tally_homes_init - make what all that ask share
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_homes_init(void)
 {
 	homes_wq = alloc_workqueue("tally_homes", WQ_UNBOUND, 0);
 	return homes_wq ? 0 : -ENOMEM;
 }
 
-/**
- * tally_homes_exit - wait for questions whose callers have left
- *
- * No node is left.
- */
+/* No node is left: waits for questions whose callers have left. */
 void tally_homes_exit(void)
 {
 	destroy_workqueue(homes_wq);

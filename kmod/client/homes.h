@@ -16,16 +16,17 @@
 #include "base/deadline.h"
 
 struct tally_homes;
+struct tally_session;
 
 /**
  * struct tally_question - what homes are asked
- * @ask: asks one, @home, which is NULL for our own node; process context, sleeps
- *	until homes->until at most. An answer or an error pointer
+ * @ask: asks one, by our session with it, which is NULL for our own node; process
+ *	context, sleeps until homes->until at most. An answer or an error pointer
  * @drop: the answer is wanted no more; process context
  * @enough: so many answers end the asking; 0: all are wanted
  */
 struct tally_question {
-	void *(*ask)(struct tally_homes *homes, const char *home);
+	void *(*ask)(struct tally_homes *homes, struct tally_session *s);
 	void (*drop)(void *answer);
 	u32 enough;
 };
@@ -35,16 +36,16 @@ struct tally_question {
  * @list: in tally_homes.list
  * @homes: all of them, referenced until it has answered
  * @work: asks it
- * @own: it is our own node
- * @name: of the node
+ * @session: with it, referenced; NULL: it is our own node
+ * @name: of the node, as long as this
  * @answer: what ask() returned; NULL: nothing yet, or too late
  */
 struct tally_home {
 	struct list_head list;
 	struct tally_homes *homes;
 	struct work_struct work;
-	bool own;
-	char name[TALLY_NAME_SIZE];
+	struct tally_session *session;
+	const char *name;
 	void *answer;
 };
 

@@ -6,7 +6,6 @@
 #include "base/name.h"
 #include "client/attach.h"
 #include "client/homes.h"
-#include "session/peer.h"
 #include "session/session.h"
 
 /*
@@ -72,25 +71,24 @@ static int list_session(struct tally_session *s, u32 arena, u32 after,
 {
 	struct list_reply *reply = kmalloc(TALLY_REPLY_MAX, GFP_KERNEL);
 	const struct tally_list_entry *entry;
-	bool more = true;
-	int err = 0;
-	u32 i;
+	u32 left;
+	int err;
 
 	if (!reply)
 		return -ENOMEM;
-	while (more) {
+	do {
 		err = list_ask(s, arena, after, reply, until);
 		if (err)
 			break;
 		after = be32_to_cpu(reply->head.next);
-		more = after;
-		for (i = 0; i < be32_to_cpu(reply->head.count); i++) {
-			entry = &reply->entry[i];
+		entry = reply->entry;
+		for (left = be32_to_cpu(reply->head.count); left; left--) {
 			if (!fn(ctx, entry->name, entry->type,
 				be32_to_cpu(entry->id)))
 				goto out;
+			entry++;
 		}
-	}
+	} while (after);
 out:
 	kfree(reply);
 	return err;
@@ -178,47 +176,23 @@ static bool arenas_note(void *ctx, const char *name, u8 type, u32 id)
 	return true;
 }
 
-static void arenas_own(struct tally_node *node, struct list_arenas *arenas)
-{
-	struct tally_arena *arena;
-	u32 after = 0;
-
-	while ((arena = tally_arena_next(node, after))) {
-		after = arena->id;
-		arenas_note(arenas, arena->config.name, 0, after);
-		tally_arena_put(arena);
-	}
-}
-
-static void arenas_of(struct tally_node *node, const char *home,
-		      struct list_arenas *arenas,
-		      const struct tally_until *until)
-{
-	struct tally_peer *peer = tally_peer_find(node, home);
-	struct tally_session *s;
-
-	if (!peer)
-		return;
-	s = tally_peer_session(peer);
-	if (s && tally_session_is_live(s))
-		list_session(s, 0, 0, arenas_note, arenas, until);
-	if (s)
-		tally_session_put(s);
-	tally_peer_put(peer);
-}
-
 /* One that does not answer shows nothing; that is not an error of ours. */
-static void *arenas_ask(struct tally_homes *homes, const char *home)
+static void *arenas_ask(struct tally_homes *homes, struct tally_session *s)
 {
 	struct list_arenas *arenas = kzalloc(sizeof(*arenas), GFP_KERNEL);
+	struct tally_arena *arena;
+	u32 after = 0;
 
 	if (!arenas)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&arenas->found);
-	if (home)
-		arenas_of(homes->node, home, arenas, &homes->until);
-	else
-		arenas_own(homes->node, arenas);
+	if (s)
+		list_session(s, 0, 0, arenas_note, arenas, &homes->until);
+	while (!s && (arena = tally_arena_next(homes->node, after))) {
+		after = arena->id;
+		arenas_note(arenas, arena->config.name, 0, after);
+		tally_arena_put(arena);
+	}
 	return arenas;
 }
 

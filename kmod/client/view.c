@@ -31,31 +31,69 @@ static const struct rhashtable_params known_ids = {
 };
 
 /**
- * tally_view_tables - make the tables of a node
- * @views: of it
+ * tally_views_start - make the views of a node that starts
+ * @node: which
  *
  * Return: 0 or a negative errno.
  */
-int tally_view_tables(struct tally_views *views)
+int tally_views_start(struct tally_node *node)
 {
-	int err = rhltable_init(&views->by_name, &view_names);
+	struct tally_views *views = kzalloc(sizeof(*views), GFP_KERNEL);
+	int err;
 
+	if (!views)
+		return -ENOMEM;
+	err = rhltable_init(&views->by_name, &view_names);
 	if (err)
-		return err;
+		goto err_free;
 	err = rhltable_init(&views->by_id, &known_ids);
 	if (err)
-		rhltable_destroy(&views->by_name);
+		goto err_names;
+	mutex_init(&views->lock);
+	INIT_LIST_HEAD(&views->list);
+	mutex_init(&views->owed_lock);
+	INIT_LIST_HEAD(&views->owed);
+	node->views = views;
+	return 0;
+
+err_names:
+	rhltable_destroy(&views->by_name);
+err_free:
+	kfree(views);
 	return err;
 }
 
 /**
- * tally_view_tables_free - undo tally_view_tables()
- * @views: no view is left
+ * tally_views_stop - a node ends: nothing of it can be used any more
+ * @node: which; all its sessions are OVER
+ *
+ * Context: process, does not wait for the network.
  */
-void tally_view_tables_free(struct tally_views *views)
+void tally_views_stop(struct tally_node *node)
 {
+	struct tally_views *views = node->views;
+	struct tally_view *view = NULL;
+
+	mutex_lock(&views->lock);
+	views->stopped = true;
+	mutex_unlock(&views->lock);
+	while ((view = tally_view_next(node, view)))
+		tally_view_fail(view, -ESHUTDOWN);
+}
+
+/* The last reference to the node is gone. */
+void tally_views_free(struct tally_node *node)
+{
+	struct tally_views *views = node->views;
+
+	if (!views)
+		return;
 	rhltable_destroy(&views->by_name);
 	rhltable_destroy(&views->by_id);
+	mutex_destroy(&views->lock);
+	mutex_destroy(&views->owed_lock);
+	kfree(views);
+	node->views = NULL;
 }
 
 /**
@@ -82,10 +120,7 @@ int tally_view_wait(struct tally_view *view, const struct tally_until *until)
 	return ret ? 0 : -ETIMEDOUT;
 }
 
-/**
- * tally_view_changed - something changed that callers may wait for
- * @view: which; its lock is held
- */
+/* Something changed that callers may wait for. */
 void tally_view_changed(struct tally_view *view)
 {
 	lockdep_assert_held(&view->lock);
@@ -93,13 +128,6 @@ void tally_view_changed(struct tally_view *view)
 	wake_up_all(&view->wait);
 }
 
-/**
- * tally_view_get - take a reference
- * @view: of which the caller has one already
- *
- * Context: any.
- * Return: @view.
- */
 struct tally_view *tally_view_get(struct tally_view *view)
 {
 	kref_get(&view->ref);
@@ -129,12 +157,7 @@ static void view_release(struct kref *ref)
 	kfree_rcu(view, rcu);
 }
 
-/**
- * tally_view_put - drop a reference
- * @view: freed when it was the last
- *
- * Context: process.
- */
+/* Context: process. */
 void tally_view_put(struct tally_view *view)
 {
 	kref_put(&view->ref, view_release);
@@ -164,38 +187,6 @@ struct tally_view *tally_view_next(struct tally_node *node,
 	mutex_unlock(&views->lock);
 	if (prev)
 		tally_view_put(prev);
-	return view;
-}
-
-/**
- * tally_view_named - the usable view of an arena
- * @views: of a node, locked
- * @home: name of the home
- * @name: name of the arena
- * @arena: the arena when it is ours, else NULL
- *
- * Return: a reference or NULL.
- */
-struct tally_view *tally_view_named(struct tally_views *views,
-				    const char *home, const char *name,
-				    struct tally_arena *arena)
-{
-	char key[2][TALLY_NAME_SIZE] = {};
-	struct tally_view *view;
-	struct rhlist_head *at, *all;
-
-	lockdep_assert_held(&views->lock);
-	strscpy(key[0], name, sizeof(key[0]));
-	strscpy(key[1], home, sizeof(key[1]));
-	rcu_read_lock();
-	all = rhltable_lookup(&views->by_name, key, view_names);
-	rhl_for_each_entry_rcu(view, at, all, by_name)
-		if (view->arena == arena && tally_view_alive(view) &&
-		    kref_get_unless_zero(&view->ref))
-			goto out;
-	view = NULL;
-out:
-	rcu_read_unlock();
 	return view;
 }
 
@@ -254,13 +245,7 @@ int tally_view_know(struct tally_view *view, u64 home, u32 arena)
 	return err;
 }
 
-/**
- * tally_view_alive - is it still the arena of that name?
- * @view: which
- *
- * Context: any.
- * Return: false when it can never be used again.
- */
+/* Is it still the arena of that name? If not, it can never be used again. */
 bool tally_view_alive(struct tally_view *view)
 {
 	return !tally_view_final(READ_ONCE(view->error));
@@ -286,13 +271,6 @@ struct tally_session *tally_view_session(struct tally_view *view)
 	return s;
 }
 
-/**
- * tally_handle_get - take a reference
- * @handle: of which the caller has one already
- *
- * Context: any.
- * Return: @handle.
- */
 struct tally_handle *tally_handle_get(struct tally_handle *handle)
 {
 	kref_get(&handle->ref);
@@ -346,12 +324,7 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 	return handle;
 }
 
-/**
- * tally_handle_add - put a handle into its view
- * @handle: new, with view and name; the view is locked
- *
- * Return: 0 or a negative errno.
- */
+/* Put a new handle, with view and name, into its view. 0 or a negative errno. */
 int tally_handle_add(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
@@ -364,10 +337,7 @@ int tally_handle_add(struct tally_handle *handle)
 	return err;
 }
 
-/**
- * tally_handle_del - take a handle out of its view
- * @handle: its last reference is gone; the view is locked
- */
+/* Take a handle whose last reference is gone out of its view. */
 void tally_handle_del(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
@@ -489,13 +459,17 @@ struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 	return handle;
 }
 
-/**
- * tally_handle_alive - is it still the object of that name?
- * @handle: which
- *
- * Context: any.
- * Return: false when it can never be used again.
- */
+/* What its home calls it, in a message. */
+struct tally_wire_object tally_handle_wire(const struct tally_handle *handle)
+{
+	return (struct tally_wire_object){
+		.arena = cpu_to_be32(handle->view->remote_id),
+		.object = cpu_to_be32(handle->id),
+		.generation = cpu_to_be32(handle->generation),
+	};
+}
+
+/* Is it still the object of that name? If not, it can never be used again. */
 bool tally_handle_alive(struct tally_handle *handle)
 {
 	return !tally_view_final(READ_ONCE(handle->error)) &&
@@ -562,18 +536,33 @@ static void view_gone(struct tally_watch *watch)
 	tally_view_fail(container_of(watch, struct tally_view, watch), -EIDRM);
 }
 
-/**
- * tally_view_create - a view that is attached to nothing yet
- * @node: of which; its views are locked
- * @home: name of the home
- * @name: name of the arena
- * @arena: the arena when it is ours, else NULL
- *
- * Return: a reference, or an error pointer.
- */
-struct tally_view *tally_view_create(struct tally_node *node, const char *home,
-				     const char *name,
+/* The usable view of that arena, if there is one, referenced. */
+static struct tally_view *view_named(struct tally_views *views,
+				     const char *home, const char *name,
 				     struct tally_arena *arena)
+{
+	char key[2][TALLY_NAME_SIZE] = {};
+	struct tally_view *view;
+	struct rhlist_head *at, *all;
+
+	lockdep_assert_held(&views->lock);
+	strscpy(key[0], name, sizeof(key[0]));
+	strscpy(key[1], home, sizeof(key[1]));
+	rcu_read_lock();
+	all = rhltable_lookup(&views->by_name, key, view_names);
+	rhl_for_each_entry_rcu(view, at, all, by_name)
+		if (view->arena == arena && tally_view_alive(view) &&
+		    kref_get_unless_zero(&view->ref))
+			goto out;
+	view = NULL;
+out:
+	rcu_read_unlock();
+	return view;
+}
+
+static struct tally_view *view_create(struct tally_node *node,
+				      const char *home, const char *name,
+				      struct tally_arena *arena)
 {
 	struct tally_view *view = kzalloc(sizeof(*view), GFP_KERNEL_ACCOUNT);
 	struct tally_views *views = node->views;
@@ -612,4 +601,31 @@ err_free:
 	mutex_destroy(&view->lock);
 	kfree(view);
 	return ERR_PTR(err);
+}
+
+/**
+ * tally_view_of - the usable view of an arena, made if there is none
+ * @node: our node
+ * @home: name of the home
+ * @name: name of the arena
+ * @arena: the arena when it is ours, else NULL
+ *
+ * Context: process.
+ * Return: a reference to a view that may have to be attached yet, or an error
+ * pointer.
+ */
+struct tally_view *tally_view_of(struct tally_node *node, const char *home,
+				 const char *name, struct tally_arena *arena)
+{
+	struct tally_views *views = node->views;
+	struct tally_view *view;
+
+	mutex_lock(&views->lock);
+	if (views->stopped)
+		view = ERR_PTR(-ESHUTDOWN);
+	else
+		view = view_named(views, home, name, arena) ?:
+		       view_create(node, home, name, arena);
+	mutex_unlock(&views->lock);
+	return view;
 }

@@ -215,17 +215,12 @@ static inline bool tally_view_final(int err)
 	return err && err != -ENOTCONN;
 }
 
-int tally_view_tables(struct tally_views *views);
-void tally_view_tables_free(struct tally_views *views);
+int tally_views_start(struct tally_node *node);
+void tally_views_stop(struct tally_node *node);
+void tally_views_free(struct tally_node *node);
 
-/* With views->lock. */
-struct tally_view *tally_view_create(struct tally_node *node, const char *home,
-				     const char *name,
-				     struct tally_arena *arena);
-struct tally_view *tally_view_named(struct tally_views *views,
-				    const char *home, const char *name,
-				    struct tally_arena *arena);
-
+struct tally_view *tally_view_of(struct tally_node *node, const char *home,
+				 const char *name, struct tally_arena *arena);
 struct tally_view *tally_view_get(struct tally_view *view);
 void tally_view_put(struct tally_view *view);
 struct tally_view *tally_view_next(struct tally_node *node,
@@ -256,6 +251,7 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 				       struct tally_handle *prev);
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation);
+struct tally_wire_object tally_handle_wire(const struct tally_handle *handle);
 bool tally_handle_alive(struct tally_handle *handle);
 void tally_handle_fail(struct tally_handle *handle, int err);
 

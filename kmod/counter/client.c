@@ -236,9 +236,7 @@ static int counter_message(struct tally_handle *handle, u8 op, u64 value,
 {
 	struct tally_view *view = handle->view;
 	struct tally_msg_counter body = {
-		.object.arena = cpu_to_be32(view->remote_id),
-		.object.object = cpu_to_be32(handle->id),
-		.object.generation = cpu_to_be32(handle->generation),
+		.object = tally_handle_wire(handle),
 		.op = op,
 		.value = cpu_to_be64(value),
 		.compare = cpu_to_be64(compare),

@@ -163,9 +163,7 @@ static int region_keys_fetch(const struct tally_xfer_args *args, u32 first,
 {
 	struct tally_handle *handle = args->handle;
 	struct tally_msg_region_map msg = {
-		.object.arena = cpu_to_be32(handle->view->remote_id),
-		.object.object = cpu_to_be32(handle->id),
-		.object.generation = cpu_to_be32(handle->generation),
+		.object = tally_handle_wire(handle),
 		.first = cpu_to_be32(first),
 	};
 	u32 len = TALLY_REPLY_MAX;
