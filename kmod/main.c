@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/fs.h>
 #include <linux/module.h>
 #include "client/homes.h"
 #include "client/views.h"
@@ -251,7 +252,7 @@ static int __init tally_init(void)
 	err = tally_nodes_init(&main_node_ops);
 	if (err)
 		goto err_lock;
-	err = tally_fs_init();
+	err = register_filesystem(&tally_fs_type);
 	if (err)
 		goto err_nodes;
 	err = genl_register_family(&tally_nl_family);
@@ -260,7 +261,7 @@ static int __init tally_init(void)
 	return 0;
 
 err_fs:
-	tally_fs_exit();
+	unregister_filesystem(&tally_fs_type);
 err_nodes:
 	tally_nodes_exit();
 err_lock:
@@ -281,7 +282,7 @@ err_types:
 static void __exit tally_exit(void)
 {
 	genl_unregister_family(&tally_nl_family);
-	tally_fs_exit();
+	unregister_filesystem(&tally_fs_type);
 	tally_nodes_exit();
 	tally_lock_exit();
 	tally_homes_exit();

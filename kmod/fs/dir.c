@@ -5,7 +5,6 @@
 #include <linux/fs_struct.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
-#include "base/name.h"
 #include "client/find.h"
 #include "client/handle.h"
 #include "client/list.h"
@@ -68,22 +67,10 @@ static struct inode *dir_find_file(struct inode *dir, const char *name)
 {
 	struct tally_handle *handle;
 
-	if (!tally_name_valid(name, strlen(name)))
-		return ERR_PTR(-ENOENT);
-	handle = tally_handle_find(tally_inode_view(dir), name,
-				   DIR_TIMEOUT);
+	handle = tally_handle_find(tally_inode_view(dir), name, DIR_TIMEOUT);
 	if (IS_ERR(handle))
 		return ERR_CAST(handle);
 	return tally_inode_file(dir->i_sb, handle);
-}
-
-/* "ARENA" or "ARENA@NODE" */
-static bool dir_arena_valid(const char *name)
-{
-	const char *node = strchrnul(name, '@');
-
-	return tally_name_valid(name, node - name) &&
-	       (!*node || tally_name_valid(node + 1, strlen(node + 1)));
 }
 
 static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
@@ -96,12 +83,8 @@ static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
 		return ERR_PTR(-ENAMETOOLONG);
 	if (!tally_node_running(tally_fs_node(dir)))
 		return ERR_PTR(-ESHUTDOWN);
-	if (tally_inode_view(dir))
-		inode = dir_find_file(dir, name);
-	else if (dir_arena_valid(name))
-		inode = dir_find_view(dir, name);
-	else
-		inode = ERR_PTR(-ENOENT);
+	inode = tally_inode_view(dir) ? dir_find_file(dir, name) :
+					dir_find_view(dir, name);
 	/* Left unhashed: that there is no such name is not remembered. */
 	if (inode == ERR_PTR(-ENOENT))
 		return NULL;
@@ -130,16 +113,6 @@ static const struct inode_operations dir_inode_ops = {
 	.permission	= tally_inode_permission,
 	.getattr	= tally_inode_getattr,
 	.setattr	= tally_inode_setattr,
-};
-
-/**
- * struct dir_file - an open directory
- * @file: what all open files have
- * @end: root only: behind the last arena, where a listing came to its end; or 0
- */
-struct dir_file {
-	struct tally_file file;
-	loff_t end;
 };
 
 /**
@@ -182,39 +155,30 @@ static bool dir_emit_object(void *ctx, const char *name, u8 type, u32 id)
 	return true;
 }
 
-static int dir_iterate_root(struct file *file, struct dir_list *list)
-{
-	struct dir_file *df = file->private_data;
-	int err;
-
-	err = tally_views_list(tally_fs_node(file_inode(file)), dir_emit_arena,
-			       list, DIR_TIMEOUT);
-	if (!err && !list->full)
-		df->end = list->dc->pos;
-	return err;
-}
-
 static int dir_iterate(struct file *file, struct dir_context *dc)
 {
 	struct tally_view *view = tally_inode_view(file_inode(file));
 	struct tally_node *node = tally_fs_node(file_inode(file));
-	struct dir_file *df = file->private_data;
+	struct tally_file *tf = file->private_data;
 	struct dir_list list = { .dc = dc };
+	int err;
 
 	if (!tally_node_running(node))
 		return -ESHUTDOWN;
 	/* That nothing follows is known without asking silent homes again. */
-	if (df->end && dc->pos == df->end)
+	if (tf->end && dc->pos == tf->end)
 		return 0;
 	if (!dir_emit_dots(file, dc))
 		return 0;
 	list.skip = dc->pos - 2;
-	if (!view)
-		return dir_iterate_root(file, &list);
-	if (list.skip > U32_MAX)
-		return 0;
-	return tally_view_list(view, list.skip, dir_emit_object, &list,
-			       DIR_TIMEOUT);
+	if (view)
+		return list.skip > U32_MAX ? 0 :
+		       tally_view_list(view, list.skip, dir_emit_object, &list,
+				       DIR_TIMEOUT);
+	err = tally_views_list(node, dir_emit_arena, &list, DIR_TIMEOUT);
+	if (!err && !list.full)
+		tf->end = dc->pos;
+	return err;
 }
 
 static int dir_create(struct file *file,
@@ -265,9 +229,7 @@ static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 static int dir_open(struct inode *inode, struct file *file)
 {
-	if (!tally_file_open(inode, file, sizeof(struct dir_file)))
-		return -ENOMEM;
-	return 0;
+	return tally_file_open(inode, file, sizeof(struct tally_file));
 }
 
 static const struct file_operations dir_ops = {

@@ -20,9 +20,8 @@ struct inode_attr {
 static bool inode_attr(struct inode *inode, struct inode_attr *attr)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = handle ? handle->view :
-					   tally_inode_view(inode);
 	struct tally_object *object = handle ? handle->object : NULL;
+	struct tally_view *view = tally_inode_view(inode);
 
 	if (!view)
 		return false;
@@ -132,25 +131,6 @@ static void inode_set_home(struct inode *inode, const struct iattr *change)
 				      attr.gid, attr.perm);
 }
 
-static bool inode_at_home(struct inode *inode)
-{
-	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = tally_inode_view(inode);
-
-	return handle ? !!handle->object : view && view->arena;
-}
-
-/*
- * Sizes are fixed. Opening with O_TRUNC, as shells and dd do before they
- * write, must work, and changes nothing.
- */
-static int inode_set_size(struct inode *inode, const struct iattr *attr)
-{
-	if ((attr->ia_valid & ATTR_OPEN) || attr->ia_size == i_size_read(inode))
-		return 0;
-	return -EPERM;
-}
-
 /**
  * tally_inode_setattr - chmod, chown, truncate, utimes
  * @idmap: of the mount
@@ -163,24 +143,27 @@ static int inode_set_size(struct inode *inode, const struct iattr *attr)
 int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 			struct iattr *attr)
 {
-	const unsigned int owner = ATTR_MODE | ATTR_UID | ATTR_GID;
+	bool owner = attr->ia_valid & (ATTR_MODE | ATTR_UID | ATTR_GID);
 	struct inode *inode = d_inode(dentry);
-	int err = 0;
+	int err;
 
 	inode_refresh(inode);
-	if ((attr->ia_valid & owner) && inode->i_private &&
-	    !inode_at_home(inode))
-		return -EREMOTE;
-	if ((attr->ia_valid & owner) && !inode->i_private)
+	if (owner && !inode->i_private)
 		return -EPERM;
-	if (attr->ia_valid & ATTR_SIZE)
-		err = inode_set_size(inode, attr);
-	if (!err)
-		err = setattr_prepare(idmap, dentry, attr);
+	if (owner && !tally_inode_view(inode)->arena)
+		return -EREMOTE;
+	/*
+	 * Sizes are fixed. Opening with O_TRUNC, as shells and dd do before
+	 * they write, must work, and changes nothing.
+	 */
+	if ((attr->ia_valid & ATTR_SIZE) && !(attr->ia_valid & ATTR_OPEN) &&
+	    attr->ia_size != i_size_read(inode))
+		return -EPERM;
+	err = setattr_prepare(idmap, dentry, attr);
 	if (err)
 		return err;
 	setattr_copy(idmap, inode, attr);
-	if (attr->ia_valid & owner) {
+	if (owner) {
 		inode_set_home(inode, attr);
 		inode_refresh(inode);
 	}
@@ -194,16 +177,17 @@ int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 static u64 inode_number(struct inode *inode)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = handle ? handle->view :
-					   tally_inode_view(inode);
-	u32 id[3], seed;
+	struct tally_view *view = tally_inode_view(inode);
+	u32 id[3] = {}, seed;
 
 	if (!view)
 		return 1;	/* the root */
 	seed = jhash(view->home, strlen(view->home), 0);
 	id[0] = view->arena ? view->arena->id : view->remote_id;
-	id[1] = handle ? handle->id : 0;
-	id[2] = handle ? handle->generation : 0;
+	if (handle) {
+		id[1] = handle->id;
+		id[2] = handle->generation;
+	}
 	return (u64)jhash2(id, ARRAY_SIZE(id), seed) << 32 |
 	       jhash2(id, ARRAY_SIZE(id), ~seed);
 }

@@ -141,30 +141,10 @@ static void fs_kill_sb(struct super_block *sb)
 		fs_put(fs);
 }
 
-static struct file_system_type fs_type = {
+struct file_system_type tally_fs_type = {
 	.owner			= THIS_MODULE,
 	.name			= "tally",
 	.init_fs_context	= fs_init_context,
 	.parameters		= fs_params,
 	.kill_sb		= fs_kill_sb,
 };
-
-/**
- * tally_fs_init - make the file system known
- *
- * Return: 0 or an errno.
- */
-int tally_fs_init(void)
-{
-	return register_filesystem(&fs_type);
-}
-
-/**
- * tally_fs_exit - take it back
- *
- * Mounts pin the module, so there is none.
- */
-void tally_fs_exit(void)
-{
-	unregister_filesystem(&fs_type);
-}

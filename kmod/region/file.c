@@ -22,13 +22,7 @@ struct region_file {
 
 static int region_open(struct inode *inode, struct file *file)
 {
-	struct region_file *rf;
-
-	rf = tally_file_open(inode, file, sizeof(*rf));
-	if (!rf)
-		return -ENOMEM;
-	INIT_LIST_HEAD(&rf->map.list);
-	return 0;
+	return tally_file_open(inode, file, sizeof(struct region_file));
 }
 
 static int region_release(struct inode *inode, struct file *file)
@@ -38,8 +32,7 @@ static int region_release(struct inode *inode, struct file *file)
 
 	if (handle->object)
 		tally_region_map_del(handle->object, &rf->map);
-	tally_file_release(inode, file);
-	return 0;
+	return tally_file_release(inode, file);
 }
 
 static ssize_t region_read_iter(struct kiocb *iocb, struct iov_iter *to)

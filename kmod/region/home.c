@@ -204,14 +204,9 @@ void tally_region_fill(struct tally_object *object, struct tally_open *open,
 	rep->mr_bytes = cpu_to_be32(region_of(open)->mr_pages * PAGE_SIZE);
 }
 
-static struct tally_session *open_session(struct tally_region_open *ro)
-{
-	return ro->open.attach->session;
-}
-
 static struct tally_quota *open_quota(struct tally_region_open *ro)
 {
-	struct tally_export *export = open_session(ro)->home;
+	struct tally_export *export = ro->open.attach->session->home;
 
 	return &export->quota;
 }
@@ -262,7 +257,7 @@ void tally_region_close(struct tally_open *open)
 static int open_register(struct tally_region_open *ro, u32 index, int access)
 {
 	struct tally_region_home *region = tally_region_home(ro->open.object);
-	struct tally_session *s = open_session(ro);
+	struct tally_session *s = ro->open.attach->session;
 	struct tally_region_key *key = &ro->key[index];
 	u32 pages = open_pages(ro, index);
 	struct tally_conn *conn;
@@ -302,7 +297,7 @@ static int open_make_keys(struct tally_region_open *ro)
 		return -EACCES;
 	if (ro->key)
 		return 0;
-	err = tally_quota_charge(open_session(ro)->node, &open_quota(ro)->bytes,
+	err = tally_quota_charge(ro->open.attach->session->node, &open_quota(ro)->bytes,
 				 bytes, TALLY_QUOTA_BYTES);
 	if (err)
 		return err;
@@ -314,76 +309,61 @@ static int open_make_keys(struct tally_region_open *ro)
 	return -ENOMEM;
 }
 
-static int region_access(u8 access)
-{
-	if (access == TALLY_ACCESS_RW)
-		return IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
-		       IB_ACCESS_REMOTE_WRITE;
-	return IB_ACCESS_REMOTE_READ;
-}
-
 /* Keys from @first on, as many as can be had. Return how many, or an errno. */
 static int open_keys(struct tally_region_open *ro, u32 first,
 		     struct tally_wire_mr *out)
 {
-	struct tally_region_key *key;
-	u8 access;
+	int err, access = IB_ACCESS_REMOTE_READ;
+	struct tally_mr *mr;
 	u32 i, n;
-	int err;
+	u8 right;
 
 	if (first >= ro->mrs)
 		return -EINVAL;
 	n = min_t(u32, ro->mrs - first, REGION_MAP_KEYS);
 	mutex_lock(&ro->lock);
 	err = open_make_keys(ro);
-	access = tally_open_access(&ro->open);
-	if (access == TALLY_ACCESS_NONE)
+	right = tally_open_access(&ro->open);
+	if (right == TALLY_ACCESS_NONE)
 		err = -EACCES;
+	if (right == TALLY_ACCESS_RW)
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
 	for (i = 0; !err && i < n; i++) {
-		err = open_register(ro, first + i, region_access(access));
+		err = open_register(ro, first + i, access);
 		if (err)
 			break;
-		key = &ro->key[first + i];
-		out[i].addr = cpu_to_be64(key->mr->addr);
-		out[i].rkey = cpu_to_be32(key->mr->mr->rkey);
+		mr = ro->key[first + i].mr;
+		out[i].addr = cpu_to_be64(mr->addr);
+		out[i].rkey = cpu_to_be32(mr->mr->rkey);
 	}
 	mutex_unlock(&ro->lock);
 	return i ? i : err;
-}
-
-static int region_map(struct tally_region_open *ro, struct tally_sreq *req,
-		      struct tally_rep_region_map *reply)
-{
-	const struct tally_msg_region_map *msg = (const void *)req->body;
-	int n;
-
-	if (READ_ONCE(tally_region_home(ro->open.object)->dead))
-		return -EIDRM;
-	n = open_keys(ro, be32_to_cpu(msg->first), (void *)(reply + 1));
-	if (n > 0) {
-		reply->count = cpu_to_be32(n);
-		reply->mr_bytes = cpu_to_be32(ro->mr_pages << PAGE_SHIFT);
-	}
-	return n;
 }
 
 /* On node->wq: registering memory waits for the device. */
 static void region_map_work(struct work_struct *work)
 {
 	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
-	struct tally_rep_region_map *reply;
+	const struct tally_msg_region_map *msg = (const void *)req->body;
 	struct tally_region_open *ro = req->ctx;
-	int n = -ENOMEM;
+	struct tally_rep_region_map *reply;
+	u32 len = 0;
+	int n;
 
 	reply = kzalloc(TALLY_REPLY_MAX, GFP_KERNEL);
-	if (reply)
-		n = region_map(ro, req, reply);
-	tally_export_done(req->session);
-	if (n > 0)
-		tally_sreq_reply(req, 0, reply, sizeof(*reply) +
-				 n * sizeof(struct tally_wire_mr));
+	if (!reply)
+		n = -ENOMEM;
+	else if (READ_ONCE(tally_region_home(ro->open.object)->dead))
+		n = -EIDRM;
 	else
-		tally_sreq_reply(req, n, NULL, 0);
+		n = open_keys(ro, be32_to_cpu(msg->first), (void *)(reply + 1));
+	if (n > 0) {
+		reply->count = cpu_to_be32(n);
+		reply->mr_bytes = cpu_to_be32(ro->mr_pages << PAGE_SHIFT);
+		len = sizeof(*reply) + n * sizeof(struct tally_wire_mr);
+	}
+	tally_export_done(req->session);
+	tally_sreq_reply(req, min(n, 0), reply, len);
 	kfree(reply);
 	tally_open_put(&ro->open);
 }
@@ -425,7 +405,7 @@ int tally_region_map_add(struct tally_object *object,
 	down_write(&region->zap);
 	if (region->dead) {
 		err = -EIDRM;
-	} else if (list_empty(&map->list)) {
+	} else if (!map->mapping) {
 		map->mapping = mapping;
 		list_add_tail(&map->list, &region->maps);
 	}
@@ -444,7 +424,8 @@ void tally_region_map_del(struct tally_object *object,
 	struct tally_region_home *region = tally_region_home(object);
 
 	down_write(&region->zap);
-	list_del_init(&map->list);
+	if (map->mapping)
+		list_del(&map->list);
 	up_write(&region->zap);
 }
 

@@ -63,8 +63,8 @@ struct tally_region_open {
 
 /**
  * struct tally_region_map - an open file whose region may be mapped
- * @list: in tally_region_home.maps; empty while it was never mapped
- * @mapping: the file's mapping
+ * @list: in tally_region_home.maps, once it was mapped
+ * @mapping: the file's mapping, NULL while it was never mapped
  */
 struct tally_region_map {
 	struct list_head list;

@@ -63,7 +63,6 @@ struct xfer_slot {
  * @id: names it in traces
  * @args: copied from the caller
  * @iter: the caller's iterator; only used by the caller
- * @deadline: in jiffies, unless args.timeout is MAX_SCHEDULE_TIMEOUT
  * @left: bytes not yet put into a chunk
  * @done: length of the acknowledged prefix
  * @err: why no more chunks are sent, 0 while they are
@@ -81,7 +80,6 @@ struct xfer {
 	u32 id;
 	struct tally_xfer_args args;
 	struct iov_iter *iter;
-	unsigned long deadline;
 	u64 left;
 	u64 done;
 	int err;
@@ -101,13 +99,6 @@ static atomic_t xfer_ids;
 static enum dma_data_direction xfer_dir(const struct xfer *x)
 {
 	return x->args.write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
-}
-
-static long xfer_time_left(const struct xfer *x)
-{
-	if (x->args.timeout == MAX_SCHEDULE_TIMEOUT)
-		return MAX_SCHEDULE_TIMEOUT;
-	return max_t(long, 0, x->deadline - jiffies);
 }
 
 static void xfer_unmap(struct xfer_slot *slot, u32 n)
@@ -204,7 +195,7 @@ static int xfer_bytes_get(struct xfer_slot *slot)
 	slot->bytes = max_t(u32, slot->pages.len, XFER_LEAST);
 	if (wait_var_event_killable(busy, xfer_bytes_fit(busy, slot->bytes)))
 		return -EINTR;
-	if (xfer_time_left(slot->xfer))
+	if (tally_until_left(&slot->xfer->args.until))
 		return 0;
 	xfer_bytes_put(slot);
 	return -ETIMEDOUT;
@@ -267,25 +258,11 @@ static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
 	slot->pages.n = 0;
 	slot->conn = tally_session_lane(args->session,
 					args->handle->hash + lane);
-	if (slot->conn && xfer_hold_dev(slot))
-		return 0;
-	if (slot->conn)
+	if (slot->conn && !xfer_hold_dev(slot)) {
 		tally_conn_put(slot->conn);
-	slot->conn = NULL;
-	return tally_handle_no_conn(args->handle);
-}
-
-/*
- * What a device reads into must be a memory region on iWARP, where the answer to
- * a Read is a Write, and the peer's key for it would have to allow that. We map
- * local memory and do not register it.
- */
-static bool xfer_possible(const struct xfer_slot *slot)
-{
-	struct ib_device *ibdev = slot->dev->ibdev;
-
-	return slot->xfer->args.write ||
-	       !rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev));
+		slot->conn = NULL;
+	}
+	return slot->conn ? 0 : tally_handle_no_conn(args->handle);
 }
 
 /* Bytes that the device takes in one piece. */
@@ -300,14 +277,21 @@ static u32 xfer_piece(struct ib_device *ibdev)
 /* Fill a slot with the next bytes and map them for its lane's device. */
 static int xfer_fill(struct xfer_slot *slot, u32 len)
 {
+	struct ib_device *ibdev = slot->dev->ibdev;
 	struct xfer *x = slot->xfer;
 	int err;
 
-	if (!xfer_possible(slot))
+	/*
+	 * What a device reads into must be a memory region on iWARP, where the
+	 * answer to a Read is a Write, and the peer's key for it would have to
+	 * allow that. We map local memory and do not register it.
+	 */
+	if (!x->args.write &&
+	    rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev)))
 		return -EOPNOTSUPP;
 	err = tally_pages_fill(&slot->pages, x->iter, len,
 			       min_t(u32, TALLY_PAGES_MAX, slot->dev->max_sge),
-			       xfer_piece(slot->dev->ibdev));
+			       xfer_piece(ibdev));
 	if (err)
 		return err;
 	x->left -= slot->pages.len;
@@ -330,7 +314,7 @@ static int xfer_send(struct xfer *x)
 
 	chunk = tally_chunk_next(x->args.pos, x->left, x->args.unit,
 				 XFER_CHUNK);
-	err = x->args.key(&x->args, chunk.mr, lane, &key, xfer_time_left(x));
+	err = x->args.key(&x->args, chunk.mr, lane, &key);
 	if (err)
 		return err;
 	slot->xfer = x;
@@ -347,20 +331,6 @@ static int xfer_send(struct xfer *x)
 	return 0;
 }
 
-/*
- * Wait for a chunk. Return: its status, or that it is unknown while it is on
- * the wire; then *@ours tells that the slot must not be released. The caller
- * can only leave pages behind that are pinned.
- */
-static int xfer_wait(struct xfer *x, struct xfer_slot *slot, bool *ours)
-{
-	int err = tally_op_wait(slot->conn, &slot->op, &slot->finished,
-				xfer_time_left(x), slot->pages.pinned);
-
-	*ours = err != -EINPROGRESS;
-	return *ours ? err : -EREMOTEIO;
-}
-
 /* Look at the oldest chunk in flight; the first error ends the transfer. */
 static void xfer_reap(struct xfer *x)
 {
@@ -368,7 +338,13 @@ static void xfer_reap(struct xfer *x)
 	bool ours;
 	int err;
 
-	err = xfer_wait(x, slot, &ours);
+	/* The caller can only leave pages behind that are pinned. */
+	err = tally_op_wait(slot->conn, &slot->op, &slot->finished,
+			    tally_until_left(&x->args.until),
+			    slot->pages.pinned);
+	ours = err != -EINPROGRESS;
+	if (!ours)
+		err = -EREMOTEIO;
 	if (!err || err == -EREMOTEIO)
 		x->touched = true;
 	if (err && !x->broken) {
@@ -429,7 +405,6 @@ static struct xfer *xfer_create(const struct tally_xfer_args *args,
 	x->args = *args;
 	x->iter = iter;
 	x->left = left;
-	x->deadline = jiffies + args->timeout;
 	return x;
 }
 
