@@ -7,7 +7,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 27
+plan 30
 
 # of NODE COMMAND...: as seen from there.
 of() {
@@ -35,6 +35,11 @@ check_fails "ro: it is not written" 1 'ermission denied' \
 	dd if=/dev/zero of="$mnt/b/t/r" bs=100 count=1
 check_equal "nothing was changed" "7 from a" \
 	"$(of a counter read t/c) $(head -c 6 "$mnt/a/t/r")"
+
+check "more rights for one that has keys for less" \
+	tally arena set t peer b access rw node a
+check "then the region is written" bash -c "printf 'from b' > $mnt/b/t/r"
+check_equal "the home sees what b wrote" "from b" "$(head -c 6 "$mnt/a/t/r")"
 
 check_fails "none: the arena cannot be used" 1 't/c: .*rights' \
 	of c counter read t/c

@@ -21,6 +21,7 @@ struct region_key {
  * @unit: bytes each covers, likewise
  * @lock: protects what follows; held while keys are fetched
  * @session: id of the session the keys belong to
+ * @access: TALLY_ACCESS_* that this node had when they were fetched
  * @count: how many there are
  * @keys: the keys; NULL before the first is needed
  * @dirty: lanes that carried a Write since the last sync, a bit each
@@ -30,6 +31,7 @@ struct region_client {
 	u32 unit;
 	struct mutex lock;	/* see above */
 	u64 session;
+	u8 access;
 	u32 count;
 	struct region_key *keys;
 	unsigned long dirty;
@@ -79,15 +81,18 @@ void tally_region_release(struct tally_handle *handle)
 	kfree(client);
 }
 
-/* Room for the keys of this session; forgets those of another. */
+/* Room for the keys of this session and these rights; forgets all others. */
 static int region_keys_prepare(struct tally_handle *handle, u64 session)
 {
 	struct region_client *client = handle->part;
+	u8 access = READ_ONCE(handle->view->access);
 
-	if (client->keys && client->session == session)
+	if (client->keys && client->session == session &&
+	    client->access == access)
 		return 0;
 	kvfree(client->keys);
 	client->session = session;
+	client->access = access;
 	client->count = READ_ONCE(client->mrs);
 	client->keys = kvcalloc(client->count, sizeof(*client->keys),
 				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -204,6 +209,9 @@ static ssize_t region_remote(struct tally_handle *handle,
 	}
 	ret = tally_xfer_run(&args, iter);
 	tally_session_put(args.session);
+	/* Of several chunks, one may be refused and the others unknown. */
+	if (ret == -EACCES || ret == -EREMOTEIO)
+		tally_region_error(handle, ret);
 	return ret;
 }
 
