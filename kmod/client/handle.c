@@ -36,6 +36,7 @@ static int handle_make(struct tally_handle *handle,
 	if (err) {
 		if (handle->ops->release)
 			handle->ops->release(handle);
+		handle->part = NULL;
 		return err;
 	}
 	spin_lock_irqsave(&handle->spin, flags);
