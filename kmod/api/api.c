@@ -4,8 +4,8 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include "base/name.h"
-#include "client/find.h"
 #include "client/handle.h"
+#include "client/homes.h"
 #include "session/nodes.h"
 
 /* Find "ARENA/OBJECT" or "ARENA@NODE/OBJECT". */

@@ -63,28 +63,22 @@ static bool view_reply_valid(struct tally_view *view,
 			     const struct tally_rep_attach *rep, u32 len)
 {
 	u32 words = be32_to_cpu(rep->words);
-	bool direct = rep->path == TALLY_PATH_DIRECT;
+	bool direct = rep->path == TALLY_PATH_DIRECT &&
+		      rep->mode == TALLY_MODE_NIC &&
+		      !view->node->config.no_atomics;
 
-	if (len != sizeof(*rep) || rep->reserved || rep->reserved2 ||
-	    !rep->arena)
-		return false;
-	if (rep->mode != TALLY_MODE_NIC && rep->mode != TALLY_MODE_CPU)
-		return false;
-	if (rep->access != TALLY_ACCESS_RO && rep->access != TALLY_ACCESS_RW)
-		return false;
-	if (direct && (rep->mode != TALLY_MODE_NIC ||
-		       view->node->config.no_atomics))
-		return false;
-	if (!direct && (rep->path != TALLY_PATH_MESSAGE || rep->rkey ||
-			rep->addr))
-		return false;
-	if (!words || words > TALLY_WORDS_MAX ||
-	    !IS_ALIGNED(words, TALLY_ENTRY_SIZE) ||
-	    !IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)))
-		return false;
-	if (be32_to_cpu(rep->perm) & ~0777)
-		return false;
-	return uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
+	return len == sizeof(*rep) && rep->arena && !rep->reserved &&
+	       !rep->reserved2 &&
+	       (rep->mode == TALLY_MODE_NIC || rep->mode == TALLY_MODE_CPU) &&
+	       (rep->access == TALLY_ACCESS_RO ||
+		rep->access == TALLY_ACCESS_RW) &&
+	       (direct || (rep->path == TALLY_PATH_MESSAGE && !rep->rkey &&
+			   !rep->addr)) &&
+	       words && words <= TALLY_WORDS_MAX &&
+	       IS_ALIGNED(words, TALLY_ENTRY_SIZE) &&
+	       IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)) &&
+	       !(be32_to_cpu(rep->perm) & ~0777) &&
+	       uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
 	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid)));
 }
 
@@ -109,7 +103,6 @@ static int view_set_session(struct tally_view *view, struct tally_session *s,
 						       TALLY_REACH_MESSAGE;
 	spin_unlock_irqrestore(&view->spin, flags);
 	view->words = be32_to_cpu(rep->words);
-	view->mode = rep->mode;
 	return 0;
 }
 
@@ -214,7 +207,6 @@ static int view_attach_local(struct tally_view *view,
 		return err;
 	mutex_lock(&view->lock);
 	mutex_lock(&arena->lock);
-	view->mode = arena->mode;
 	view->reach = arena->mode == TALLY_MODE_NIC ? TALLY_REACH_LOOP :
 						      TALLY_REACH_CPU;
 	view->words = arena->config.words;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "base/work.h"
 #include "client/handle.h"
 
 #include <linux/err.h>
@@ -320,11 +319,9 @@ void tally_handle_leave(struct tally_handle *handle)
 	say = !--handle->inside && handle->forget;
 	spin_unlock_irqrestore(&handle->spin, flags);
 	/* Where the last reference is gone, the release sees to it. */
-	if (!say || !kref_get_unless_zero(&handle->ref))
-		return;
-	tally_work_queue(handle->view->node->wq, &handle->forget_work,
-			 &handle->ref);
-	tally_handle_put(handle);
+	if (say && kref_get_unless_zero(&handle->ref) &&
+	    !queue_work(handle->view->node->wq, &handle->forget_work))
+		tally_handle_put(handle);
 }
 
 /**
@@ -414,18 +411,14 @@ static bool handle_without_doubt(struct tally_handle *handle,
 	struct tally_until until =
 		tally_until(2 * msecs_to_jiffies(s->lease_ms));
 	struct tally_view *view = handle->view;
-	bool doubt;
 	int err = 0;
 
 	mutex_lock(&view->lock);
-	do {
-		doubt = view->session == s &&
-			handle->doubt == READ_ONCE(s->link_nr);
-		if (doubt)
-			err = tally_view_wait(view, &until);
-	} while (doubt && !err);
+	while (!err && view->session == s &&
+	       handle->doubt == READ_ONCE(s->link_nr))
+		err = tally_view_wait(view, &until);
 	mutex_unlock(&view->lock);
-	return !doubt;
+	return !err;
 }
 
 /* Tell the home that this node uses it no more. */

@@ -70,7 +70,6 @@ struct tally_known {
  * @addr: address of the word table (REACH_LANE)
  * @words: its bytes
  * @reach: enum tally_reach
- * @mode: TALLY_MODE_* at the home
  * @access: TALLY_ACCESS_* of this node
  * @uid: owner of the directory
  * @gid: its group
@@ -105,7 +104,6 @@ struct tally_view {
 	u64 addr;
 	u32 words;
 	enum tally_reach reach;
-	u8 mode;
 	u8 access;
 	kuid_t uid;
 	kgid_t gid;

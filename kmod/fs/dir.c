@@ -5,9 +5,8 @@
 #include <linux/fs_struct.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
-#include "client/find.h"
 #include "client/handle.h"
-#include "client/list.h"
+#include "client/homes.h"
 #include "fs/file.h"
 #include "home/admin.h"
 

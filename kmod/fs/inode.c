@@ -4,20 +4,8 @@
 #include <linux/jhash.h>
 #include "home/admin.h"
 
-/**
- * struct inode_attr - what a home says of a directory or file
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- */
-struct inode_attr {
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
-};
-
-/* False: the root, which has no home. */
-static bool inode_attr(struct inode *inode, struct inode_attr *attr)
+/* What the home says of its owner and mode. False: the root, which has no home. */
+static bool inode_attr(struct inode *inode, struct iattr *attr)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
 	struct tally_object *object = handle ? handle->object : NULL;
@@ -27,19 +15,23 @@ static bool inode_attr(struct inode *inode, struct inode_attr *attr)
 		return false;
 	if (view->arena)
 		mutex_lock(&view->arena->lock);
-	if (object)
-		*attr = (struct inode_attr){ object->config.uid,
-					     object->config.gid,
-					     object->config.perm };
-	else if (handle)
-		*attr = (struct inode_attr){ handle->uid, handle->gid,
-					     handle->perm };
-	else if (view->arena)
-		*attr = (struct inode_attr){ view->arena->config.uid,
-					     view->arena->config.gid,
-					     view->arena->config.perm };
-	else
-		*attr = (struct inode_attr){ view->uid, view->gid, view->perm };
+	if (object) {
+		attr->ia_uid = object->config.uid;
+		attr->ia_gid = object->config.gid;
+		attr->ia_mode = object->config.perm;
+	} else if (handle) {
+		attr->ia_uid = handle->uid;
+		attr->ia_gid = handle->gid;
+		attr->ia_mode = handle->perm;
+	} else if (view->arena) {
+		attr->ia_uid = view->arena->config.uid;
+		attr->ia_gid = view->arena->config.gid;
+		attr->ia_mode = view->arena->config.perm;
+	} else {
+		attr->ia_uid = view->uid;
+		attr->ia_gid = view->gid;
+		attr->ia_mode = view->perm;
+	}
 	if (view->arena)
 		mutex_unlock(&view->arena->lock);
 	return true;
@@ -51,15 +43,15 @@ static bool inode_attr(struct inode *inode, struct inode_attr *attr)
  */
 static void inode_refresh(struct inode *inode)
 {
-	struct inode_attr attr;
+	struct iattr attr;
 
 	if (!inode_attr(inode, &attr))
 		return;
 	spin_lock(&inode->i_lock);
-	inode->i_uid = attr.uid;
-	inode->i_gid = attr.gid;
+	inode->i_uid = attr.ia_uid;
+	inode->i_gid = attr.ia_gid;
 	WRITE_ONCE(inode->i_mode,
-		   (inode->i_mode & S_IFMT) | (attr.perm & 0777));
+		   (inode->i_mode & S_IFMT) | (attr.ia_mode & 0777));
 	spin_unlock(&inode->i_lock);
 }
 
@@ -114,21 +106,21 @@ int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 static void inode_set_home(struct inode *inode, const struct iattr *change)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct inode_attr attr;
+	struct iattr attr;
 
 	inode_attr(inode, &attr);
 	if (change->ia_valid & ATTR_UID)
-		attr.uid = change->ia_uid;
+		attr.ia_uid = change->ia_uid;
 	if (change->ia_valid & ATTR_GID)
-		attr.gid = change->ia_gid;
+		attr.ia_gid = change->ia_gid;
 	if (change->ia_valid & ATTR_MODE)
-		attr.perm = change->ia_mode & 0777;
+		attr.ia_mode = change->ia_mode & 0777;
 	if (handle)
-		tally_object_set_owner(handle->object, attr.uid, attr.gid,
-				       attr.perm);
+		tally_object_set_owner(handle->object, attr.ia_uid, attr.ia_gid,
+				       attr.ia_mode);
 	else
-		tally_arena_set_owner(tally_inode_view(inode)->arena, attr.uid,
-				      attr.gid, attr.perm);
+		tally_arena_set_owner(tally_inode_view(inode)->arena, attr.ia_uid,
+				      attr.ia_gid, attr.ia_mode);
 }
 
 /**
