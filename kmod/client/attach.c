@@ -262,3 +262,25 @@ int tally_view_attach(struct tally_view *view, bool again,
 	mutex_unlock(&view->lock);
 	return err;
 }
+
+/**
+ * tally_view_may_write - may this node write in the arena?
+ * @view: attached
+ * @until: when to give up
+ *
+ * The home says nothing when it gives more rights: it is asked before we say no.
+ *
+ * Context: process, sleeps, killable, no locks held.
+ * Return: 0, -EACCES or what tally_view_attach() returns.
+ */
+int tally_view_may_write(struct tally_view *view,
+			 const struct tally_until *until)
+{
+	int err = 0;
+
+	if (READ_ONCE(view->access) != TALLY_ACCESS_RW)
+		err = tally_view_attach(view, true, until);
+	if (!err && READ_ONCE(view->access) != TALLY_ACCESS_RW)
+		err = -EACCES;
+	return err;
+}

@@ -10,14 +10,6 @@
 #include "fs/file.h"
 #include "home/admin.h"
 
-/*
- * A look-up or listing asks homes while the VFS holds the directory's mutex for
- * reading: others look up and list meanwhile, but what would change the
- * directory waits, so there is a bound. ->lookup() and ->iterate_shared() have
- * no right to give the mutex up.
- */
-#define DIR_TIMEOUT	(5 * HZ)
-
 static int TALLY_D_REVALIDATE(dir_revalidate)
 {
 	struct inode *inode;
@@ -48,7 +40,7 @@ static struct inode *dir_find_view(struct inode *dir, const char *name)
 	struct tally_view *view;
 	struct inode *inode;
 
-	view = tally_view_find(tally_fs_node(dir), name, DIR_TIMEOUT);
+	view = tally_view_find(tally_fs_node(dir), name, TALLY_FS_TIMEOUT);
 	if (IS_ERR(view))
 		return ERR_CAST(view);
 	inode = tally_inode_create(dir->i_sb, S_IFDIR, view);
@@ -66,7 +58,7 @@ static struct inode *dir_find_file(struct inode *dir, const char *name)
 {
 	struct tally_handle *handle;
 
-	handle = tally_handle_find(tally_inode_view(dir), name, DIR_TIMEOUT);
+	handle = tally_handle_find(tally_inode_view(dir), name, TALLY_FS_TIMEOUT);
 	if (IS_ERR(handle))
 		return ERR_CAST(handle);
 	return tally_inode_file(dir->i_sb, handle);
@@ -173,8 +165,8 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	if (view)
 		return list.skip > U32_MAX ? 0 :
 		       tally_view_list(view, list.skip, dir_emit_object, &list,
-				       DIR_TIMEOUT);
-	err = tally_views_list(node, dir_emit_arena, &list, DIR_TIMEOUT);
+				       TALLY_FS_TIMEOUT);
+	err = tally_views_list(node, dir_emit_arena, &list, TALLY_FS_TIMEOUT);
 	if (!err && !list.full)
 		tf->end = dc->pos;
 	return err;

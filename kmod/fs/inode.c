@@ -2,6 +2,7 @@
 #include "fs/inode.h"
 
 #include <linux/jhash.h>
+#include "client/attach.h"
 #include "home/admin.h"
 
 /* What the home says of its owner and mode. False: the root, which has no home. */
@@ -64,20 +65,22 @@ static void inode_refresh(struct inode *inode)
  * Besides the mode, a file cannot be opened for writing by a node that the
  * home gave no right to write, whichever user asks.
  *
- * Return: 0, -EACCES, or -ECHILD when it must not sleep.
+ * Return: 0, -EACCES, the errors of tally_view_attach(), or -ECHILD when it must
+ * not sleep.
  */
 int tally_inode_permission(struct tally_idmap *idmap, struct inode *inode,
 			   int mask)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
+	struct tally_until until = tally_until(TALLY_FS_TIMEOUT);
+	int err = 0;
 
 	if (mask & MAY_NOT_BLOCK)
 		return -ECHILD;
 	inode_refresh(inode);
-	if (handle && (mask & MAY_WRITE) && !handle->object &&
-	    handle->view->access != TALLY_ACCESS_RW)
-		return -EACCES;
-	return generic_permission(idmap, inode, mask);
+	if (handle && (mask & MAY_WRITE))
+		err = tally_view_may_write(handle->view, &until);
+	return err ?: generic_permission(idmap, inode, mask);
 }
 
 /**

@@ -10,6 +10,14 @@
 #include "compat/fs_compat.h"
 #include "session/node.h"
 
+/*
+ * A look-up or listing asks homes while the VFS holds the directory's mutex for
+ * reading: others look up and list meanwhile, but what would change the
+ * directory waits, so there is a bound. ->lookup() and ->iterate_shared() have
+ * no right to give the mutex up.
+ */
+#define TALLY_FS_TIMEOUT	(5 * HZ)
+
 /**
  * struct tally_fs - one mount
  * @node: the node it shows, referenced; may have been stopped since

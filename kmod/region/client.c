@@ -3,8 +3,8 @@
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "client/attach.h"
 #include "region/chunk.h"
-#include "home/quota.h"
 #include "region/home.h"
 #include "region/xfer.h"
 #include "session/rpc.h"
@@ -269,11 +269,15 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 		return 0;
 	if (pos >= handle->size)
 		return write ? -ENOSPC : 0;
-	if (write && !handle->object && handle->view->access != TALLY_ACCESS_RW)
-		return -EACCES;
 	ret = tally_handle_enter(handle, timeout);
 	if (ret)
 		return ret;
+	if (write)
+		ret = tally_view_may_write(handle->view, &until);
+	if (ret) {
+		tally_handle_leave(handle);
+		return ret;
+	}
 	if (count > handle->size - pos) {
 		cut = count - (handle->size - pos);
 		iov_iter_truncate(iter, handle->size - pos);
