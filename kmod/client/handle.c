@@ -303,12 +303,7 @@ int tally_handle_enter(struct tally_handle *handle, long timeout)
 	}
 }
 
-/**
- * tally_handle_leave - an operation has ended
- * @handle: which
- *
- * Context: any.
- */
+/* An operation has ended. Context: any. */
 void tally_handle_leave(struct tally_handle *handle)
 {
 	unsigned long flags;
@@ -324,11 +319,8 @@ void tally_handle_leave(struct tally_handle *handle)
 		tally_handle_put(handle);
 }
 
-/**
- * tally_handle_doubt - an operation on the word ended unknown
- * @handle: which; the caller is inside
- *
- * Context: any.
+/*
+ * An operation on the word ended unknown; the caller is inside. Context: any.
  */
 void tally_handle_doubt(struct tally_handle *handle)
 {
@@ -452,7 +444,9 @@ static void handle_release_work(struct work_struct *work)
 	tally_handle_del(handle);
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
-	/* Out of the tables: a FORGET that did not find it is answered at once. */
+	/*
+	 * Out of the tables: a FORGET that did not find it is answered at once.
+	 */
 	if (s && handle->forget && !closed)
 		tally_owed_queue(handle->forget, s, view->remote_id,
 				 handle->doubt);

@@ -10,8 +10,8 @@
 #include "session/session.h"
 
 /*
- * Arenas one look takes in, of one home and of all: a peer's word is no reason to
- * run out of memory.
+ * Arenas one look takes in, of one home and of all: a peer's word is no reason
+ * to run out of memory.
  */
 #define LIST_ARENAS_MAX	4096
 

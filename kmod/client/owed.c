@@ -7,12 +7,9 @@
 /* What FORGET may leave here while something is being opened. */
 #define EARLY_MAX	4096
 
-/**
- * tally_owed_alloc - an answer to FORGET
- * @id: id of the object, 0 for the arena itself
- * @generation: of that id
- *
- * Return: the answer, freed by kfree() or given to tally_owed_queue(); or NULL.
+/*
+ * An answer to FORGET; @id is 0 for the arena itself. Freed by kfree() or given
+ * to tally_owed_queue(); NULL without memory.
  */
 struct tally_owed *tally_owed_alloc(u32 id, u32 generation)
 {
@@ -92,12 +89,9 @@ bool tally_early_find(struct tally_view *view, u32 id, u32 generation)
 	return false;
 }
 
-/**
- * tally_early_add - FORGET came for what may just be being opened
- * @view: its view, locked
- * @owed: the answer, taken over
- *
- * Return: 0, or -ENOMEM: close the link, it will be said again.
+/*
+ * FORGET came for what may just be being opened; @owed is taken over. 0, or
+ * -ENOMEM: close the link, it will be said again.
  */
 int tally_early_add(struct tally_view *view, struct tally_owed *owed)
 {

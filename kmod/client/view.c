@@ -30,12 +30,7 @@ static const struct rhashtable_params known_ids = {
 	.automatic_shrinking = true,
 };
 
-/**
- * tally_views_start - make the views of a node that starts
- * @node: which
- *
- * Return: 0 or a negative errno.
- */
+/* Make the views of a node that starts. 0 or a negative errno. */
 int tally_views_start(struct tally_node *node)
 {
 	struct tally_views *views = kzalloc(sizeof(*views), GFP_KERNEL);
@@ -63,11 +58,8 @@ err_free:
 	return err;
 }
 
-/**
- * tally_views_stop - a node ends: nothing of it can be used any more
- * @node: which; all its sessions are OVER
- *
- * Context: process, does not wait for the network.
+/*
+ * A node ends, all its sessions are OVER: nothing of it can be used any more.
  */
 void tally_views_stop(struct tally_node *node)
 {
@@ -96,13 +88,9 @@ void tally_views_free(struct tally_node *node)
 	node->views = NULL;
 }
 
-/**
- * tally_view_wait - wait until something of a view changes
- * @view: which; its lock is held, and given up meanwhile
- * @until: when to give up
- *
- * Context: process, sleeps, killable.
- * Return: 0, -ETIMEDOUT, -EINTR.
+/*
+ * Wait until something of a view changes. Its lock is given up meanwhile.
+ * Return: 0, -ETIMEDOUT, -EINTR when killed.
  */
 int tally_view_wait(struct tally_view *view, const struct tally_until *until)
 {
@@ -163,13 +151,9 @@ void tally_view_put(struct tally_view *view)
 	kref_put(&view->ref, view_release);
 }
 
-/**
- * tally_view_next - walk the views of a node
- * @node: which
- * @prev: where to go on, put by this call; NULL to begin
- *
- * Context: process.
- * Return: a reference, or NULL at the end.
+/*
+ * Walk the views of a node: puts @prev, which is NULL to begin. Return a
+ * reference, or NULL at the end. Context: process.
  */
 struct tally_view *tally_view_next(struct tally_node *node,
 				   struct tally_view *prev)
@@ -190,14 +174,7 @@ struct tally_view *tally_view_next(struct tally_node *node,
 	return view;
 }
 
-/**
- * tally_view_by_id - a view as its home calls it
- * @s: session with the home
- * @arena: id of the arena
- *
- * Context: process.
- * Return: a reference, or NULL.
- */
+/* A view as its home calls it, referenced, or NULL. */
 struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena)
 {
 	struct tally_key key = { .home = s->peer_incarnation, .arena = arena };
@@ -221,13 +198,9 @@ struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena)
 	return found;
 }
 
-/**
- * tally_view_know - from now on it is found by what its home calls it
- * @view: attached to another home for the first time; locked
- * @home: the home's incarnation
- * @arena: the arena's id there
- *
- * Return: 0 or a negative errno.
+/*
+ * Attached to another home for the first time: from now on it is found by what
+ * its home calls it. 0 or a negative errno.
  */
 int tally_view_know(struct tally_view *view, u64 home, u32 arena)
 {
@@ -251,12 +224,9 @@ bool tally_view_alive(struct tally_view *view)
 	return !tally_view_final(READ_ONCE(view->error));
 }
 
-/**
- * tally_view_session - the session with the home of a view
- * @view: which
- *
- * Context: any.
- * Return: a reference, or NULL when it is ours or the session is OVER.
+/*
+ * The session with the home, referenced; NULL when it is ours or the session is
+ * OVER. Context: any.
  */
 struct tally_session *tally_view_session(struct tally_view *view)
 {
@@ -285,26 +255,16 @@ static void handle_release(struct kref *ref)
 	queue_work(handle->view->node->wait_wq, &handle->release_work);
 }
 
-/**
- * tally_handle_put - drop a reference
- * @handle: closed and freed later, from the node's workqueue, when it was the
- *	last
- *
- * Context: any.
+/*
+ * Closed and freed later, from the node's workqueue, when it was the last
+ * reference. Context: any.
  */
 void tally_handle_put(struct tally_handle *handle)
 {
 	kref_put(&handle->ref, handle_release);
 }
 
-/**
- * tally_handle_next - walk the handles of a view
- * @view: which
- * @prev: where to go on, put by this call; NULL to begin
- *
- * Context: process, view->lock not held.
- * Return: a reference, or NULL at the end.
- */
+/* As tally_view_next(), without view->lock. */
 struct tally_handle *tally_handle_next(struct tally_view *view,
 				       struct tally_handle *prev)
 {
@@ -324,7 +284,9 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 	return handle;
 }
 
-/* Put a new handle, with view and name, into its view. 0 or a negative errno. */
+/*
+ * Put a new handle, with view and name, into its view. 0 or a negative errno.
+ */
 int tally_handle_add(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
@@ -350,11 +312,9 @@ void tally_handle_del(struct tally_handle *handle)
 				known_ids);
 }
 
-/**
- * tally_handle_know - from now on it is found by what its home calls it
- * @handle: made, of another home
- *
- * Return: 0 or a negative errno.
+/*
+ * It was made, of another home: from now on it is found by what its home calls
+ * it. 0 or a negative errno.
  */
 int tally_handle_know(struct tally_handle *handle)
 {
@@ -370,12 +330,9 @@ int tally_handle_know(struct tally_handle *handle)
 	return err;
 }
 
-/**
- * tally_handle_named - a handle that may be usable, by its name
- * @view: its view, locked
- * @name: its name
- *
- * Return: the handle, whose last reference may be gone already, or NULL.
+/*
+ * A handle that may be usable, by its name, whose last reference may be gone
+ * already; or NULL.
  */
 struct tally_handle *tally_handle_named(struct tally_view *view,
 					const char *name)
@@ -436,16 +393,7 @@ struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
 	return found;
 }
 
-/**
- * tally_views_by_id - a handle as its home calls it
- * @s: session with the home
- * @arena: id of the arena
- * @id: id of the object
- * @generation: of that id
- *
- * Context: any.
- * Return: a reference, or NULL: there is none, or it is just being opened.
- */
+/* As tally_handle_known(), with a reference. Context: any. */
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files of counters: reading gives the value as text, the ioctl does the rest. */
+/*
+ * Files of counters: reading gives the value as text, the ioctl does the rest.
+ */
 #ifndef TALLY_COUNTER_FILE_H
 #define TALLY_COUNTER_FILE_H
 

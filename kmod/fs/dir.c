@@ -195,7 +195,10 @@ static int dir_create(struct file *file,
 	if (arg.reserved || arg.perm & ~0777 || !config.type ||
 	    strnlen(arg.name, sizeof(arg.name)) == sizeof(arg.name))
 		return -EINVAL;
-	/* The right to write in the directory counts, not what it was opened for. */
+	/*
+	 * The right to write in the directory counts, not what it was opened
+	 * for.
+	 */
 	err = file_permission(file, MAY_WRITE | MAY_EXEC);
 	if (err)
 		return err;
@@ -234,12 +237,7 @@ static const struct file_operations dir_ops = {
 	.compat_ioctl	= compat_ptr_ioctl,
 };
 
-/**
- * tally_dir_root - the root of a mount
- * @sb: the mount
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
- */
+/* The root of a mount, or ERR_PTR(-ENOMEM). */
 struct inode *tally_dir_root(struct super_block *sb)
 {
 	struct inode *inode = tally_inode_create(sb, S_IFDIR | 0755, NULL);

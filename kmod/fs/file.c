@@ -3,13 +3,9 @@
 
 #include <linux/slab.h>
 
-/**
- * tally_file_open - make the private data of an open file
- * @inode: its inode
- * @file: the file
- * @size: bytes; begins with struct tally_file, and is zero behind it
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Make the private data of an open file: @size bytes, which begin with struct
+ * tally_file and are zero behind it. 0 or -ENOMEM.
  */
 int tally_file_open(struct inode *inode, struct file *file, size_t size)
 {
@@ -27,13 +23,7 @@ int tally_file_open(struct inode *inode, struct file *file, size_t size)
 	return 0;
 }
 
-/**
- * tally_file_release - free the private data of an open file
- * @inode: its inode
- * @file: the file
- *
- * Return: 0: the release of a type that has nothing to add.
- */
+/* Returns 0: the release of a type that has nothing to add. */
 int tally_file_release(struct inode *inode, struct file *file)
 {
 	struct tally_file *tf = file->private_data;

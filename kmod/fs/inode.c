@@ -5,7 +5,9 @@
 #include "client/attach.h"
 #include "home/admin.h"
 
-/* What the home says of its owner and mode. False: the root, which has no home. */
+/*
+ * What the home says of its owner and mode. False: the root, which has no home.
+ */
 static bool inode_attr(struct inode *inode, struct iattr *attr)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
@@ -83,16 +85,6 @@ int tally_inode_permission(struct tally_idmap *idmap, struct inode *inode,
 	return err ?: generic_permission(idmap, inode, mask);
 }
 
-/**
- * tally_inode_getattr - stat
- * @idmap: of the mount
- * @path: the file
- * @stat: to fill
- * @request_mask: STATX_*
- * @flags: AT_*
- *
- * Return: 0.
- */
 int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 			struct kstat *stat, u32 request_mask,
 			unsigned int flags)
@@ -187,13 +179,9 @@ static u64 inode_number(struct inode *inode)
 	       jhash2(id, ARRAY_SIZE(id), ~seed);
 }
 
-/**
- * tally_inode_create - a new inode
- * @sb: the mount
- * @mode: S_IFDIR or S_IFREG, and the permission bits of the root
- * @private: the view or handle; its reference stays the caller's on error
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
+/*
+ * A new inode. @private is the view or handle; its reference stays the caller's
+ * on error. Return: the inode or ERR_PTR(-ENOMEM).
  */
 struct inode *tally_inode_create(struct super_block *sb, umode_t mode,
 				 void *private)
@@ -216,12 +204,9 @@ static const struct inode_operations file_inode_ops = {
 	.setattr	= tally_inode_setattr,
 };
 
-/**
- * tally_inode_file - file of an object
- * @sb: the mount
- * @handle: the object; the reference is taken over, also on error
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
+/*
+ * The inode of an object; the reference is taken over, also on error. Return:
+ * the inode or ERR_PTR(-ENOMEM).
  */
 struct inode *tally_inode_file(struct super_block *sb,
 			       struct tally_handle *handle)
@@ -238,12 +223,9 @@ struct inode *tally_inode_file(struct super_block *sb,
 	return inode;
 }
 
-/**
- * tally_inode_evict - an inode goes
- * @inode: the inode
- *
- * Dentries are never cached without a user (see tally_dentry_ops), so this
- * does not run under memory pressure and may sleep.
+/*
+ * Dentries are never cached without a user (see tally_dentry_ops), so this does
+ * not run under memory pressure and may sleep.
  */
 void tally_inode_evict(struct inode *inode)
 {

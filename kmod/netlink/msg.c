@@ -27,14 +27,7 @@ static int put_entry(struct sk_buff *skb, const struct genl_info *info,
 	return 0;
 }
 
-/**
- * tally_nl_reply - answer a request with an entry
- * @info: the request
- * @fill: writes @entry
- * @entry: a node, a peer, …
- *
- * Return: 0 or negative errno.
- */
+/* Answer a request with an entry: a node, a peer, … 0 or a negative errno. */
 int tally_nl_reply(struct genl_info *info, tally_nl_fill fill, void *entry)
 {
 	size_t size = GENLMSG_DEFAULT_SIZE;
@@ -69,14 +62,9 @@ static bool fill_event(struct sk_buff *skb, void *hdr, void *entry)
 	       tally_nl_put_text(skb, TALLY_A_EVENT_DETAIL, event->detail);
 }
 
-/**
- * tally_nl_event - tell monitors what happened, if there is memory for it
- * @node: where
- * @name: what, one word
- * @subject: the peer or object it happened to, or ""
- * @detail: more words, or ""
- *
- * Context: process; may sleep.
+/*
+ * Tell monitors, if there is memory for it, that @name (one word) happened to
+ * @subject, a peer or object. @detail is more words. May sleep.
  */
 void tally_nl_event(struct tally_node *node, const char *name,
 		    const char *subject, const char *detail)
@@ -138,13 +126,9 @@ struct tally_nl_cursor *tally_nl_dump_from(struct netlink_callback *cb)
 	return tally_nl_cursor(cb);
 }
 
-/**
- * tally_nl_dump_to - end a round of a dump
- * @skb: filled
- * @cb: the dump
- * @err: 0 at the end of the list
- *
- * Return: bytes filled, 0 at the end, or negative errno.
+/*
+ * End a round of a dump; @err is 0 at the end of the list. Returns what dumpit
+ * returns.
  */
 int tally_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb, int err)
 {
@@ -184,13 +168,9 @@ int tally_nl_fail(struct netlink_ext_ack *extack, const struct nlattr *attr,
 	return err;
 }
 
-/**
- * tally_nl_name - take a new name from a request
- * @info: the request
- * @attr: attribute it is in
- * @name: filled, TALLY_NAME_SIZE bytes
- *
- * Return: 0, or -EINVAL when it is missing or no name.
+/*
+ * Take a new name, of TALLY_NAME_SIZE bytes, from a request. 0, or -EINVAL when
+ * it is missing or no name.
  */
 int tally_nl_name(struct genl_info *info, int attr, char *name)
 {
@@ -206,13 +186,9 @@ int tally_nl_name(struct genl_info *info, int attr, char *name)
 			     -EINVAL);
 }
 
-/**
- * tally_nl_node - the node a request is about
- * @net: namespace of the request
- * @attr: attribute with its name, NULL for the first node
- * @extack: for the complaint
- *
- * Return: the node, referenced, or an ERR_PTR.
+/*
+ * The node a request is about, referenced, or an ERR_PTR; without @attr the
+ * first.
  */
 struct tally_node *tally_nl_node(struct net *net, const struct nlattr *attr,
 				 struct netlink_ext_ack *extack)
@@ -244,14 +220,7 @@ struct tally_node *tally_nl_node_running(struct genl_info *info, int attr)
 				     "the node is being stopped", -ESHUTDOWN));
 }
 
-/**
- * tally_nl_arena - an arena that is named
- * @node: its home
- * @attr: attribute with its name
- * @extack: for the complaint
- *
- * Return: the arena, referenced, or an ERR_PTR.
- */
+/* The arena that is named, referenced, or an ERR_PTR. */
 struct tally_arena *tally_nl_arena(struct tally_node *node,
 				   const struct nlattr *attr,
 				   struct netlink_ext_ack *extack)
@@ -268,13 +237,9 @@ struct tally_arena *tally_nl_arena(struct tally_node *node,
 				     -ENOENT));
 }
 
-/**
- * tally_nl_arena_running - the arena a change is about
- * @info: the request
- * @node_attr: number of the attribute with the name of its home
- * @attr: number of the attribute with its own name
- *
- * Return: the arena, referenced, or an ERR_PTR.
+/*
+ * The arena a change is about, referenced, or an ERR_PTR; by the numbers of the
+ * attributes with the names of its home and its own.
  */
 struct tally_arena *tally_nl_arena_running(struct genl_info *info,
 					   int node_attr, int attr)
@@ -292,13 +257,7 @@ struct tally_arena *tally_nl_arena_running(struct genl_info *info,
 	return arena;
 }
 
-/**
- * tally_nl_start - begin a dump about one node
- * @cb: the dump
- * @attr: number of the attribute with its name
- *
- * Return: 0 or negative errno.
- */
+/* Begin a dump about the node that is named in this attribute. */
 int tally_nl_start(struct netlink_callback *cb, int attr)
 {
 	struct tally_node *node;

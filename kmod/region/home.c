@@ -4,8 +4,8 @@
  * memory regions in its protection domain, made when it first asks for their
  * keys.
  *
- * tally_region_open.lock is held while memory is registered, which is bounded by the
- * conn's life; nothing else is taken under it.
+ * tally_region_open.lock is held while memory is registered, which is bounded
+ * by the conn's life; nothing else is taken under it.
  */
 #include "region/home.h"
 
@@ -82,13 +82,6 @@ err_free:
 	return fatal_signal_pending(current) ? -EINTR : -ENOMEM;
 }
 
-/**
- * tally_region_check - is a region of that size possible?
- * @object: the region
- * @reason: says why not
- *
- * Return: 0 or -EINVAL.
- */
 int tally_region_check(struct tally_object *object, const char **reason)
 {
 	u64 size = tally_region_home(object)->size;
@@ -99,14 +92,8 @@ int tally_region_check(struct tally_object *object, const char **reason)
 	return -EINVAL;
 }
 
-/**
- * tally_region_create - get the memory of a new region
- * @object: the region
- * @reason: says why when it fails
- *
- * Context: process; sleeps for memory.
- * Return: 0; -EDQUOT beyond the node's limit, -ENOMEM, -EINTR; then everything
- * is as before.
+/*
+ * 0; -EDQUOT beyond the node's limit, -ENOMEM, -EINTR; then all is as before.
  */
 int tally_region_create(struct tally_object *object, const char **reason)
 {
@@ -131,12 +118,7 @@ int tally_region_create(struct tally_object *object, const char **reason)
 	return err;
 }
 
-/**
- * tally_region_deleted - the name is gone: take it out of all programs
- * @object: the region
- *
- * A later access to a mapping of it is SIGBUS. Context: process; sleeps.
- */
+/* Take it out of all programs: a later access to a mapping of it is SIGBUS. */
 void tally_region_deleted(struct tally_object *object)
 {
 	struct tally_region_home *region = tally_region_home(object);
@@ -149,10 +131,6 @@ void tally_region_deleted(struct tally_object *object)
 	up_write(&region->zap);
 }
 
-/**
- * tally_region_destroy - the last reference is gone: free the memory
- * @object: the region; no session has it any more
- */
 void tally_region_destroy(struct tally_object *object)
 {
 	struct tally_region_home *region = tally_region_home(object);
@@ -168,14 +146,7 @@ static struct tally_region_open *region_of(struct tally_open *open)
 	return container_of(open, struct tally_region_open, open);
 }
 
-/**
- * tally_region_open - a session opens the region for the first time
- * @open: as it will have it
- *
- * Registers nothing.
- *
- * Return: 0.
- */
+/* Registers nothing. */
 int tally_region_open(struct tally_open *open)
 {
 	struct tally_region_open *ro = region_of(open);
@@ -188,12 +159,6 @@ int tally_region_open(struct tally_open *open)
 	return 0;
 }
 
-/**
- * tally_region_fill - a region's part of what OPEN answers
- * @object: the region
- * @open: as a session has it, or NULL for our own users
- * @rep: its size, mrs and mr_bytes are filled in
- */
 void tally_region_fill(struct tally_object *object, struct tally_open *open,
 		       struct tally_rep_open *rep)
 {
@@ -229,12 +194,7 @@ static void open_unregister(struct tally_region_open *ro, u32 index)
 	tally_quota_uncharge(&open_quota(ro)->pages, open_pages(ro, index));
 }
 
-/**
- * tally_region_close - a session closed the region, or is OVER
- * @open: as it had it
- *
- * After it the session cannot reach the memory. Context: process; sleeps.
- */
+/* After it the session cannot reach the memory. */
 void tally_region_close(struct tally_open *open)
 {
 	struct tally_region_open *ro = region_of(open);
@@ -368,13 +328,6 @@ static void region_map_work(struct work_struct *work)
 	tally_open_put(&ro->open);
 }
 
-/**
- * tally_region_request - a session wants keys of a region
- * @open: the region as it has it
- * @req: REGION_MAP
- *
- * Context: Rx.
- */
 void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 {
 	const struct tally_msg_region_map *msg = (const void *)req->body;
@@ -387,13 +340,9 @@ void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 	tally_export_defer(req, region_map_work);
 }
 
-/**
- * tally_region_map_add - an open file of a program is about to map a region
- * @object: the region
- * @map: belongs to the open file; may have been added before
- * @mapping: the file's
- *
- * Return: 0, or -EIDRM when the region is deleted.
+/*
+ * An open file of a program is about to map the region; it may have done so
+ * before. -EIDRM when the region is deleted.
  */
 int tally_region_map_add(struct tally_object *object,
 			 struct tally_region_map *map,
@@ -413,11 +362,7 @@ int tally_region_map_add(struct tally_object *object,
 	return err;
 }
 
-/**
- * tally_region_map_del - the open file is closed, so nothing of it is mapped
- * @object: the region
- * @map: as added; nothing happens if it never was
- */
+/* The open file is closed, so nothing of it is mapped. */
 void tally_region_map_del(struct tally_object *object,
 			  struct tally_region_map *map)
 {
@@ -429,14 +374,7 @@ void tally_region_map_del(struct tally_object *object,
 	up_write(&region->zap);
 }
 
-/**
- * tally_region_fault - map one page of a region into a program
- * @object: the region
- * @vmf: the fault
- *
- * Context: page fault.
- * Return: a VM_FAULT code; SIGBUS behind the end and after deletion.
- */
+/* Map one page into a program: SIGBUS behind the end and after deletion. */
 vm_fault_t tally_region_fault(struct tally_object *object,
 			      struct vm_fault *vmf)
 {

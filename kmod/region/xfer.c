@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every chunk in flight holds a reference to its transfer, so that a caller
- * that is killed or times out can leave: the last completion hands
- * the transfer to a work item, which unpins the pages. That is bounded,
- * because every posted operation completes when its QP dies. A caller whose
- * buffer is kernel memory waits instead: nothing else keeps that memory alive.
+ * that is killed or times out can leave: the last completion hands the transfer
+ * to a work item, which unpins the pages. That is bounded, because every posted
+ * operation completes when its QP dies. A caller whose buffer is kernel memory
+ * waits instead: nothing else keeps that memory alive.
  *
- * Not by rdma_rw_ctx_*(): a context allocates its requests and elements for each
- * transfer, 4 KiB of elements for the pages of a MiB, and posts them itself:
- * they would pass by the conn's queue, by its credit of Reads and by its sweep
- * at the end of a QP.
+ * Not by rdma_rw_ctx_*(): a context allocates its requests and elements for
+ * each transfer, 4 KiB of elements for the pages of a MiB, and posts them
+ * itself: they would pass by the conn's queue, by its credit of Reads and by
+ * its sweep at the end of a QP.
  */
 #include "region/xfer.h"
 
@@ -27,7 +27,9 @@
 #define XFER_CHUNK	SZ_1M
 /* Chunks of one transfer at a time. */
 #define XFER_WINDOW	16
-/* Bytes of all transfers of a device, where a chunk counts as so many at least. */
+/*
+ * Bytes of all transfers of a device, where a chunk counts as so many at least.
+ */
 #define XFER_DEVICE	SZ_8M
 #define XFER_LEAST	SZ_128K
 
@@ -175,7 +177,9 @@ static void xfer_bytes_put(struct xfer_slot *slot)
 	wake_up_var(busy);
 }
 
-/* The last one that fits may go beyond the limit, so large ones get there too. */
+/*
+ * The last one that fits may go beyond the limit, so large ones get there too.
+ */
 static bool xfer_bytes_fit(atomic_t *busy, u32 bytes)
 {
 	int old = atomic_read(busy);
@@ -447,21 +451,15 @@ ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 	return ret;
 }
 
-/**
- * tally_xfer_init - make ready for transfers
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_xfer_init(void)
 {
 	xfer_wq = alloc_workqueue("tally_xfer", WQ_UNBOUND, 0);
 	return xfer_wq ? 0 : -ENOMEM;
 }
 
-/**
- * tally_xfer_exit - wait for abandoned transfers to be cleaned up
- *
- * Every conn is dead by now, so every operation has completed.
+/*
+ * Every conn is dead by now, so every operation has completed: waits for
+ * abandoned transfers to be cleaned up.
  */
 void tally_xfer_exit(void)
 {

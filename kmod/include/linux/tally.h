@@ -108,7 +108,7 @@ struct tally_region;
  * @recall: another node waits for the lock.  Release it soon; until then it is
  *	yours, unless an administrator breaks it.  NULL: of no interest
  * @lost: it was lost: the session with its home ended, or an administrator broke
- *	it.  tally_lock_is_valid() has said so since before anybody else could get
+ *	it.  tally_lock_is_valid() has said so since before another could get
  *	it.  Release it, which returns -ESTALE, before it is asked for again.  NULL: of
  *	no interest
  *
