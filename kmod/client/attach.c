@@ -9,16 +9,6 @@
 
 #define VIEW_PAUSE	msecs_to_jiffies(20)	/* before asking again */
 
-static int view_pause(const struct tally_until *until)
-{
-	long left = tally_until_left(until);
-
-	if (!left)
-		return -ETIMEDOUT;
-	schedule_timeout_killable(min_t(long, left, VIEW_PAUSE));
-	return fatal_signal_pending(current) ? -EINTR : 0;
-}
-
 /**
  * tally_view_ask - a request that may be repeated
  * @s: session with the home
@@ -46,17 +36,18 @@ int tally_view_ask(struct tally_session *s, u16 type, const void *body,
 		*reply_len = size;
 		err = tally_session_call(s, type, body, len, reply, reply_len,
 					 tally_until_left(until));
-		if (err != -EAGAIN)
-			break;
-		err = view_pause(until);
-		if (err)
+		if (err != -EAGAIN && err != -EREMOTEIO)
 			return err;
+		if (err == -EAGAIN)
+			schedule_timeout_killable(min_t(long, VIEW_PAUSE,
+							tally_until_left(until)));
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (!tally_until_left(until))
+			return -ETIMEDOUT;
+		if (err == -EREMOTEIO)
+			return -ENOTCONN;
 	}
-	if (err != -EREMOTEIO)
-		return err;
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	return tally_until_left(until) ? -ENOTCONN : -ETIMEDOUT;
 }
 
 static bool view_reply_valid(struct tally_view *view,
@@ -82,30 +73,6 @@ static bool view_reply_valid(struct tally_view *view,
 	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid)));
 }
 
-static int view_set_session(struct tally_view *view, struct tally_session *s,
-			    const struct tally_rep_attach *rep)
-{
-	unsigned long flags;
-	int err = 0;
-
-	lockdep_assert_held(&view->lock);
-	if (!view->remote_id)
-		err = tally_view_know(view, s->peer_incarnation,
-				      be32_to_cpu(rep->arena));
-	if (err)
-		return err;
-	tally_session_get(s);
-	spin_lock_irqsave(&view->spin, flags);
-	view->session = s;
-	view->rkey = be32_to_cpu(rep->rkey);
-	view->addr = be64_to_cpu(rep->addr);
-	view->reach = rep->path == TALLY_PATH_DIRECT ? TALLY_REACH_LANE :
-						       TALLY_REACH_MESSAGE;
-	spin_unlock_irqrestore(&view->spin, flags);
-	view->words = be32_to_cpu(rep->words);
-	return 0;
-}
-
 /*
  * The session's over() takes view->lock after the state became OVER: either
  * this sees the state, or over() sees the session in the view.
@@ -113,20 +80,32 @@ static int view_set_session(struct tally_view *view, struct tally_session *s,
 static int view_accept(struct tally_view *view, struct tally_session *s,
 		       const struct tally_rep_attach *rep)
 {
+	u32 id = be32_to_cpu(rep->arena);
+	unsigned long flags;
 	int err = 0;
 
 	lockdep_assert_held(&view->lock);
 	if (tally_view_final(view->error))
 		return view->error;
-	if (view->remote_id && view->remote_id != be32_to_cpu(rep->arena))
+	if (view->remote_id && view->remote_id != id)
 		return -EIDRM;
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
 	    (view->session && view->session != s))
 		return -ENOTCONN;
-	if (!view->session)
-		err = view_set_session(view, s, rep);
+	if (!view->remote_id)
+		err = tally_view_know(view, s->peer_incarnation, id);
 	if (err)
 		return err;
+	if (!view->session) {
+		spin_lock_irqsave(&view->spin, flags);
+		view->session = tally_session_get(s);
+		view->rkey = be32_to_cpu(rep->rkey);
+		view->addr = be64_to_cpu(rep->addr);
+		view->reach = rep->path == TALLY_PATH_DIRECT ?
+			      TALLY_REACH_LANE : TALLY_REACH_MESSAGE;
+		spin_unlock_irqrestore(&view->spin, flags);
+		view->words = be32_to_cpu(rep->words);
+	}
 	view->access = rep->access;
 	view->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
 	view->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
@@ -237,15 +216,12 @@ static int view_attach_local(struct tally_view *view,
 int tally_view_attach(struct tally_view *view, bool again,
 		      const struct tally_until *until)
 {
-	bool settled;
 	int err = 0;
 
 	mutex_lock(&view->lock);
 	while (view->attaching && !err)
 		err = tally_view_wait(view, until);
-	settled = err || tally_view_final(view->error) ||
-		  (!view->error && !again);
-	if (settled) {
+	if (err || tally_view_final(view->error) || (!view->error && !again)) {
 		err = err ? err : view->error;
 		mutex_unlock(&view->lock);
 		return err;

@@ -579,7 +579,8 @@ static bool arenas_elsewhere(const struct homes *homes,
 }
 
 /* In the order of the homes, not of their answers. */
-static void arenas_tell(const struct homes *homes, tally_list_fn fn, void *ctx)
+static void arenas_tell(const struct homes *homes, u32 after, tally_list_fn fn,
+			void *ctx)
 {
 	char name[2 * TALLY_NAME_SIZE];
 	struct list_arenas *arenas;
@@ -590,11 +591,13 @@ static void arenas_tell(const struct homes *homes, tally_list_fn fn, void *ctx)
 	list_for_each_entry(home, &homes->list, list) {
 		arenas = home->answer;
 		list_for_each_entry(found, &arenas->found, list) {
+			if (id++ < after)
+				continue;
 			strscpy(name, found->name, sizeof(name));
 			if (arenas_elsewhere(homes, home, found->name))
 				snprintf(name, sizeof(name), "%s@%s",
 					 found->name, home->name);
-			if (id++ == LIST_ARENAS_MAX || !fn(ctx, name, 0, id))
+			if (id > LIST_ARENAS_MAX || !fn(ctx, name, 0, id))
 				return;
 		}
 	}
@@ -603,6 +606,7 @@ static void arenas_tell(const struct homes *homes, tally_list_fn fn, void *ctx)
 /**
  * tally_views_list - the arenas a node can see
  * @node: which
+ * @after: id to go on behind, 0 to begin
  * @fn: called for each, without locks; the id is only its place in this list
  * @ctx: given to @fn
  * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
@@ -610,8 +614,8 @@ static void arenas_tell(const struct homes *homes, tally_list_fn fn, void *ctx)
  * Context: process, sleeps, killable.
  * Return: 0, -ENOMEM, -EINTR.
  */
-int tally_views_list(struct tally_node *node, tally_list_fn fn, void *ctx,
-		     long timeout)
+int tally_views_list(struct tally_node *node, u32 after, tally_list_fn fn,
+		     void *ctx, long timeout)
 {
 	struct tally_until until = tally_until(timeout);
 	struct homes *homes;
@@ -624,7 +628,7 @@ int tally_views_list(struct tally_node *node, tally_list_fn fn, void *ctx,
 	list_for_each_entry(home, &homes->list, list)
 		err = err ?: PTR_ERR_OR_ZERO(home->answer);
 	if (!err)
-		arenas_tell(homes, fn, ctx);
+		arenas_tell(homes, after, fn, ctx);
 	homes_put(homes);
 	return err;
 }

@@ -16,8 +16,8 @@ struct tally_view *tally_view_find(struct tally_node *node, const char *name,
 				   long timeout);
 int tally_view_list(struct tally_view *view, u32 after, tally_list_fn fn,
 		    void *ctx, long timeout);
-int tally_views_list(struct tally_node *node, tally_list_fn fn, void *ctx,
-		     long timeout);
+int tally_views_list(struct tally_node *node, u32 after, tally_list_fn fn,
+		     void *ctx, long timeout);
 
 int tally_homes_init(void);
 void tally_homes_exit(void);

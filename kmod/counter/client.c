@@ -23,13 +23,6 @@ struct counter_call {
 	struct tally_handle *handle;
 };
 
-/* What is to be done with the word: see struct tally_op. */
-struct counter_word {
-	enum tally_op_type type;
-	u64 compare;
-	u64 value;
-};
-
 /* Kept for the handle's next operation, as most have one at a time. */
 static void counter_call_free(struct kref *ref)
 {
@@ -53,7 +46,8 @@ static void counter_op_done(struct tally_op *op)
 	tally_handle_put(handle);
 }
 
-static struct counter_call *counter_call_alloc(struct tally_handle *handle)
+static struct counter_call *counter_call_alloc(struct tally_handle *handle,
+					       const struct tally_op *op)
 {
 	struct counter_call *call = xchg(&handle->part, NULL);
 
@@ -62,8 +56,7 @@ static struct counter_call *counter_call_alloc(struct tally_handle *handle)
 	if (!call)
 		return NULL;
 	*call = (struct counter_call){
-		.op.stats = &handle->view->node->stats,
-		.op.done = counter_op_done,
+		.op = *op,
 		.ref = KREF_INIT(2),	/* one is the completion's */
 		.handle = tally_handle_get(handle),
 	};
@@ -103,7 +96,7 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
  * leaves when it has completed.
  */
 static int counter_post(struct tally_handle *handle,
-			const struct counter_word *op, u64 *old,
+			const struct tally_op *op, u64 *old,
 			const struct tally_until *until)
 {
 	struct counter_call *call;
@@ -114,12 +107,9 @@ static int counter_post(struct tally_handle *handle,
 	if (!tally_until_left(until))
 		goto err_leave;
 	err = -ENOMEM;
-	call = counter_call_alloc(handle);
+	call = counter_call_alloc(handle, op);
 	if (!call)
 		goto err_leave;
-	call->op.type = op->type;
-	call->op.compare = op->compare;
-	call->op.value = op->value;
 	conn = tally_handle_conn(handle, &call->op.addr, &call->op.rkey);
 	if (!conn) {
 		err = tally_handle_no_conn(handle);
@@ -149,7 +139,14 @@ err_leave:
 static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
 		       u64 compare, u64 *old, const struct tally_until *until)
 {
-	struct counter_word word = { TALLY_OP_CAS, compare, value };
+	struct tally_stats *stats = &handle->view->node->stats;
+	struct tally_op word = {
+		.type = TALLY_OP_CAS,
+		.compare = compare,
+		.value = value,
+		.stats = stats,
+		.done = counter_op_done,
+	};
 	struct tally_arena *arena = handle->view->arena;
 	u64 seen = 0;
 	int err;
@@ -158,7 +155,7 @@ static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
 		seen = READ_ONCE(*tally_arena_word(arena, handle->word));
 	if (arena && op == TALLY_COUNTER_READ) {
 		*old = seen;
-		tally_stat_inc(&handle->view->node->stats, TALLY_STAT_LOCAL_OP);
+		tally_stat_inc(stats, TALLY_STAT_LOCAL_OP);
 		tally_handle_leave(handle);
 		return 0;
 	}

@@ -43,14 +43,9 @@ static struct inode *dir_find_view(struct inode *dir, const char *name)
 	view = tally_view_find(tally_fs_node(dir), name, TALLY_FS_TIMEOUT);
 	if (IS_ERR(view))
 		return ERR_CAST(view);
-	inode = tally_inode_create(dir->i_sb, S_IFDIR, view);
-	if (IS_ERR(inode)) {
+	inode = tally_dir_inode(dir->i_sb, 0, view);
+	if (IS_ERR(inode))
 		tally_view_put(view);
-		return inode;
-	}
-	inode->i_op = dir->i_op;
-	inode->i_fop = dir->i_fop;
-	set_nlink(inode, 2);
 	return inode;
 }
 
@@ -109,41 +104,24 @@ static const struct inode_operations dir_inode_ops = {
 /**
  * struct dir_list - a listing under way
  * @dc: where the entries go
- * @skip: root only: entries already given out
- * @full: root only: there are more, but no room
+ * @full: there are more, but no room
  */
 struct dir_list {
 	struct dir_context *dc;
-	loff_t skip;
 	bool full;
 };
 
-/* Positions in the root count arenas; those in an arena are ids plus one. */
-static bool dir_emit_arena(void *ctx, const char *name, u8 type, u32 id)
-{
-	struct dir_list *list = ctx;
-
-	if (list->skip) {
-		list->skip--;
-		return true;
-	}
-	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_DIR)) {
-		list->full = true;
-		return false;
-	}
-	list->dc->pos++;
-	return true;
-}
-
-static bool dir_emit_object(void *ctx, const char *name, u8 type, u32 id)
+/* Positions are ids plus one, behind the two dots. */
+static bool dir_emit_entry(void *ctx, const char *name, u8 type, u32 id)
 {
 	struct dir_list *list = ctx;
 
 	list->dc->pos = 1 + (loff_t)id;
-	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_REG))
-		return false;
-	list->dc->pos++;
-	return true;
+	list->full = !dir_emit(list->dc, name, strlen(name), list->dc->pos,
+			       type ? DT_REG : DT_DIR);
+	if (!list->full)
+		list->dc->pos++;
+	return !list->full;
 }
 
 static int dir_iterate(struct file *file, struct dir_context *dc)
@@ -152,6 +130,7 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	struct tally_node *node = tally_fs_node(file_inode(file));
 	struct tally_file *tf = file->private_data;
 	struct dir_list list = { .dc = dc };
+	u64 after;
 	int err;
 
 	if (!tally_node_running(node))
@@ -161,12 +140,14 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 		return 0;
 	if (!dir_emit_dots(file, dc))
 		return 0;
-	list.skip = dc->pos - 2;
+	after = dc->pos - 2;
+	if (after > U32_MAX)
+		return 0;
 	if (view)
-		return list.skip > U32_MAX ? 0 :
-		       tally_view_list(view, list.skip, dir_emit_object, &list,
+		return tally_view_list(view, after, dir_emit_entry, &list,
 				       TALLY_FS_TIMEOUT);
-	err = tally_views_list(node, dir_emit_arena, &list, TALLY_FS_TIMEOUT);
+	err = tally_views_list(node, after, dir_emit_entry, &list,
+			       TALLY_FS_TIMEOUT);
 	if (!err && !list.full)
 		tf->end = dc->pos;
 	return err;
@@ -237,10 +218,14 @@ static const struct file_operations dir_ops = {
 	.compat_ioctl	= compat_ptr_ioctl,
 };
 
-/* The root of a mount, or ERR_PTR(-ENOMEM). */
-struct inode *tally_dir_root(struct super_block *sb)
+/*
+ * The directory of an arena, whose reference stays the caller's on error; of
+ * the root of a mount without one. ERR_PTR(-ENOMEM).
+ */
+struct inode *tally_dir_inode(struct super_block *sb, umode_t perm,
+			      struct tally_view *view)
 {
-	struct inode *inode = tally_inode_create(sb, S_IFDIR | 0755, NULL);
+	struct inode *inode = tally_inode_create(sb, S_IFDIR | perm, view);
 
 	if (IS_ERR(inode))
 		return inode;

@@ -16,12 +16,8 @@
 #include "fs/super.h"
 #include "session/nodes.h"
 
-enum fs_param {
-	FS_PARAM_NODE,
-};
-
 static const struct fs_parameter_spec fs_params[] = {
-	fsparam_string("node", FS_PARAM_NODE),
+	fsparam_string("node", 0),
 	{}
 };
 
@@ -50,7 +46,7 @@ static int fs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_flags |= SB_NOSUID;
 	sb->s_iflags |= SB_I_NODEV | SB_I_NOEXEC;
 	tally_set_d_op(sb, &tally_dentry_ops);
-	root = tally_dir_root(sb);
+	root = tally_dir_inode(sb, 0755, NULL);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	sb->s_root = d_make_root(root);

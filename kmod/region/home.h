@@ -88,13 +88,4 @@ void tally_region_fill(struct tally_object *object, struct tally_open *open,
 void tally_region_close(struct tally_open *open);
 void tally_region_request(struct tally_open *open, struct tally_sreq *req);
 
-/* Programs at the home map it. */
-int tally_region_map_add(struct tally_object *object,
-			 struct tally_region_map *map,
-			 struct address_space *mapping);
-void tally_region_map_del(struct tally_object *object,
-			  struct tally_region_map *map);
-vm_fault_t tally_region_fault(struct tally_object *object,
-			      struct vm_fault *vmf);
-
 #endif

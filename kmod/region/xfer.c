@@ -238,35 +238,29 @@ static void xfer_submit(struct xfer_slot *slot,
 }
 
 /* Device and PD are there for certain only while the conn is UP. */
-static bool xfer_hold_dev(struct xfer_slot *slot)
+static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
 {
-	struct tally_conn *conn = slot->conn;
+	struct tally_xfer_args *args = &slot->xfer->args;
+	struct tally_conn *conn = tally_session_lane(args->session,
+						     args->handle->hash + lane);
 	unsigned long flags;
-	bool up;
 
+	slot->conn = NULL;
+	slot->pages.n = 0;
+	if (!conn)
+		return tally_handle_no_conn(args->handle);
 	spin_lock_irqsave(&conn->lock, flags);
-	up = conn->state == TALLY_CONN_UP;
-	if (up) {
+	if (conn->state == TALLY_CONN_UP) {
 		kref_get(&conn->dev->ref);
+		slot->conn = conn;
 		slot->dev = conn->dev;
 		slot->lkey = conn->pd->local_dma_lkey;
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
-	return up;
-}
-
-static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
-{
-	struct tally_xfer_args *args = &slot->xfer->args;
-
-	slot->pages.n = 0;
-	slot->conn = tally_session_lane(args->session,
-					args->handle->hash + lane);
-	if (slot->conn && !xfer_hold_dev(slot)) {
-		tally_conn_put(slot->conn);
-		slot->conn = NULL;
-	}
-	return slot->conn ? 0 : tally_handle_no_conn(args->handle);
+	if (slot->conn)
+		return 0;
+	tally_conn_put(conn);
+	return tally_handle_no_conn(args->handle);
 }
 
 /* Bytes that the device takes in one piece. */
