@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "client/attach.h"
 
-#include <linux/user_namespace.h>
 #include "base/trace.h"
 #include "session/peer.h"
 #include "session/rpc.h"
@@ -54,6 +53,7 @@ static bool view_reply_valid(struct tally_view *view,
 			     const struct tally_rep_attach *rep, u32 len)
 {
 	u32 words = be32_to_cpu(rep->words);
+	struct tally_owner owner;
 	bool direct = rep->path == TALLY_PATH_DIRECT &&
 		      rep->mode == TALLY_MODE_NIC &&
 		      !view->node->config.no_atomics;
@@ -68,9 +68,7 @@ static bool view_reply_valid(struct tally_view *view,
 	       words && words <= TALLY_WORDS_MAX &&
 	       IS_ALIGNED(words, TALLY_ENTRY_SIZE) &&
 	       IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)) &&
-	       !(be32_to_cpu(rep->perm) & ~0777) &&
-	       uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
-	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid)));
+	       tally_owner_read(&owner, rep->uid, rep->gid, rep->perm);
 }
 
 /*
@@ -107,9 +105,7 @@ static int view_accept(struct tally_view *view, struct tally_session *s,
 		view->words = be32_to_cpu(rep->words);
 	}
 	view->access = rep->access;
-	view->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
-	view->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
-	view->perm = be32_to_cpu(rep->perm);
+	tally_owner_read(&view->owner, rep->uid, rep->gid, rep->perm);
 	WRITE_ONCE(view->error, 0);
 	return 0;
 }
@@ -190,9 +186,7 @@ static int view_attach_local(struct tally_view *view,
 						      TALLY_REACH_CPU;
 	view->words = arena->config.words;
 	view->access = TALLY_ACCESS_RW;
-	view->uid = arena->config.uid;
-	view->gid = arena->config.gid;
-	view->perm = arena->config.perm;
+	view->owner = arena->config.owner;
 	mutex_unlock(&arena->lock);
 	if (!tally_view_final(view->error))
 		WRITE_ONCE(view->error, 0);

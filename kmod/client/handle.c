@@ -4,7 +4,6 @@
 #include <linux/err.h>
 #include <linux/jhash.h>
 #include <linux/slab.h>
-#include <linux/user_namespace.h>
 #include "base/name.h"
 #include "base/trace.h"
 #include "client/attach.h"
@@ -77,9 +76,7 @@ static int handle_become(struct tally_handle *handle, struct tally_session *s,
 {
 	int err = 0;
 
-	handle->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
-	handle->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
-	handle->perm = be32_to_cpu(rep->perm);
+	tally_owner_read(&handle->owner, rep->uid, rep->gid, rep->perm);
 	if (!handle->made)
 		err = handle_make(handle, rep);
 	else if (handle->id != be32_to_cpu(rep->object) ||
@@ -149,13 +146,12 @@ static bool reply_valid(const struct tally_view *view,
 {
 	const struct tally_type_ops *ops = tally_type(rep->type);
 	u32 word = be32_to_cpu(rep->word);
+	struct tally_owner owner;
 
 	return len == sizeof(*rep) && rep->object && !rep->reserved &&
 	       IS_ALIGNED(word, TALLY_ENTRY_SIZE) &&
 	       word <= view->words - TALLY_ENTRY_SIZE &&
-	       !(be32_to_cpu(rep->perm) & ~0777) &&
-	       uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
-	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid))) &&
+	       tally_owner_read(&owner, rep->uid, rep->gid, rep->perm) &&
 	       ops && (!ops->valid || ops->valid(rep));
 }
 

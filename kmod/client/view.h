@@ -71,9 +71,7 @@ struct tally_known {
  * @words: its bytes
  * @reach: enum tally_reach
  * @access: TALLY_ACCESS_* of this node
- * @uid: owner of the directory
- * @gid: its group
- * @perm: its permission bits
+ * @owner: of the directory
  * @spin: protects @session, @rkey, @addr, @reach, for any context
  * @lock: protects everything but the constant parts
  * @wait: woken when @changes changes
@@ -105,9 +103,7 @@ struct tally_view {
 	u32 words;
 	enum tally_reach reach;
 	u8 access;
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
+	struct tally_owner owner;
 	spinlock_t spin;	/* see above */
 	struct mutex lock;	/* see above */
 	wait_queue_head_t wait;
@@ -138,9 +134,7 @@ struct tally_view {
  * @word: offset of its entry in the word table
  * @object: the object if it is ours, referenced, else NULL
  * @size: bytes of its file
- * @uid: owner
- * @gid: group
- * @perm: permission bits
+ * @owner: of its file
  * @hash: chooses the lane
  * @opening: it is being opened just now; under view->lock
  * @spin: protects @error, @made, @inside, @forget, @doubt
@@ -171,9 +165,7 @@ struct tally_handle {
 	u32 word;
 	struct tally_object *object;
 	u64 size;
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
+	struct tally_owner owner;
 	u32 hash;
 	bool opening;
 	spinlock_t spin;	/* see above */
@@ -224,6 +216,8 @@ void tally_view_put(struct tally_view *view);
 struct tally_view *tally_view_next(struct tally_node *node,
 				   struct tally_view *prev);
 struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena);
+bool tally_owner_read(struct tally_owner *owner, __be32 uid, __be32 gid,
+		      __be32 perm);
 bool tally_view_alive(struct tally_view *view);
 struct tally_session *tally_view_session(struct tally_view *view);
 void tally_view_fail(struct tally_view *view, int err);

@@ -158,8 +158,8 @@ static int dir_create(struct file *file,
 {
 	struct tally_view *view = tally_inode_view(file_inode(file));
 	struct tally_object_config config = {
-		.uid = current_fsuid(),
-		.gid = current_fsgid(),
+		.owner.uid = current_fsuid(),
+		.owner.gid = current_fsgid(),
 	};
 	struct tally_ioc_create arg;
 	struct tally_object *object;
@@ -184,7 +184,7 @@ static int dir_create(struct file *file,
 	if (err)
 		return err;
 	strscpy(config.name, arg.name, sizeof(config.name));
-	config.perm = arg.perm & ~current_umask();
+	config.owner.perm = arg.perm & ~current_umask();
 	object = tally_object_new(view->arena, &config, &reason);
 	if (IS_ERR(object))
 		return PTR_ERR(object);

@@ -5,10 +5,8 @@
 #include "client/attach.h"
 #include "home/admin.h"
 
-/*
- * What the home says of its owner and mode. False: the root, which has no home.
- */
-static bool inode_attr(struct inode *inode, struct iattr *attr)
+/* Whose the home says it is. False: the root, which has no home. */
+static bool inode_owner(struct inode *inode, struct tally_owner *owner)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
 	struct tally_object *object = handle ? handle->object : NULL;
@@ -18,23 +16,14 @@ static bool inode_attr(struct inode *inode, struct iattr *attr)
 		return false;
 	if (view->arena)
 		mutex_lock(&view->arena->lock);
-	if (object) {
-		attr->ia_uid = object->config.uid;
-		attr->ia_gid = object->config.gid;
-		attr->ia_mode = object->config.perm;
-	} else if (handle) {
-		attr->ia_uid = handle->uid;
-		attr->ia_gid = handle->gid;
-		attr->ia_mode = handle->perm;
-	} else if (view->arena) {
-		attr->ia_uid = view->arena->config.uid;
-		attr->ia_gid = view->arena->config.gid;
-		attr->ia_mode = view->arena->config.perm;
-	} else {
-		attr->ia_uid = view->uid;
-		attr->ia_gid = view->gid;
-		attr->ia_mode = view->perm;
-	}
+	if (object)
+		*owner = object->config.owner;
+	else if (handle)
+		*owner = handle->owner;
+	else if (view->arena)
+		*owner = view->arena->config.owner;
+	else
+		*owner = view->owner;
 	if (view->arena)
 		mutex_unlock(&view->arena->lock);
 	return true;
@@ -46,15 +35,15 @@ static bool inode_attr(struct inode *inode, struct iattr *attr)
  */
 static void inode_refresh(struct inode *inode)
 {
-	struct iattr attr;
+	struct tally_owner owner;
 
-	if (!inode_attr(inode, &attr))
+	if (!inode_owner(inode, &owner))
 		return;
 	spin_lock(&inode->i_lock);
-	inode->i_uid = attr.ia_uid;
-	inode->i_gid = attr.ia_gid;
+	inode->i_uid = owner.uid;
+	inode->i_gid = owner.gid;
 	WRITE_ONCE(inode->i_mode,
-		   (inode->i_mode & S_IFMT) | (attr.ia_mode & 0777));
+		   (inode->i_mode & S_IFMT) | owner.perm);
 	spin_unlock(&inode->i_lock);
 }
 
@@ -101,21 +90,19 @@ int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 static void inode_set_home(struct inode *inode, const struct iattr *change)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct iattr attr;
+	struct tally_owner owner;
 
-	inode_attr(inode, &attr);
+	inode_owner(inode, &owner);
 	if (change->ia_valid & ATTR_UID)
-		attr.ia_uid = change->ia_uid;
+		owner.uid = change->ia_uid;
 	if (change->ia_valid & ATTR_GID)
-		attr.ia_gid = change->ia_gid;
+		owner.gid = change->ia_gid;
 	if (change->ia_valid & ATTR_MODE)
-		attr.ia_mode = change->ia_mode & 0777;
+		owner.perm = change->ia_mode & 0777;
 	if (handle)
-		tally_object_set_owner(handle->object, attr.ia_uid, attr.ia_gid,
-				       attr.ia_mode);
+		tally_object_set_owner(handle->object, &owner);
 	else
-		tally_arena_set_owner(tally_inode_view(inode)->arena, attr.ia_uid,
-				      attr.ia_gid, attr.ia_mode);
+		tally_arena_set_owner(tally_inode_view(inode)->arena, &owner);
 }
 
 /**

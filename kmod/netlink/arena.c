@@ -26,9 +26,8 @@ static bool put_facts(struct sk_buff *skb, struct tally_arena *arena)
 	       nla_put_u32(skb, TALLY_A_ARENA_WORDS_USED,
 			   used * TALLY_ENTRY_SIZE) ||
 	       nla_put_u32(skb, TALLY_A_ARENA_ACCESS, c->access) ||
-	       tally_nl_put_owner(skb, TALLY_A_ARENA_UID, c->uid,
-				  TALLY_A_ARENA_GID, c->gid) ||
-	       nla_put_u32(skb, TALLY_A_ARENA_PERM, c->perm) ||
+	       tally_nl_put_owner(skb, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
+				  TALLY_A_ARENA_PERM, &c->owner) ||
 	       nla_put_u32(skb, TALLY_A_ARENA_OBJECTS,
 			   tally_names_count(&arena->names));
 }
@@ -82,9 +81,7 @@ static int take_config(struct genl_info *info, struct tally_arena_config *c)
 
 	/* Every peer was configured by hand: it may use the arena. */
 	c->access = TALLY_ACCESS_RW;
-	c->perm = ARENA_PERM_DEFAULT;
-	c->uid = GLOBAL_ROOT_UID;
-	c->gid = GLOBAL_ROOT_GID;
+	c->owner.perm = ARENA_PERM_DEFAULT;
 	if (attrs[TALLY_A_ARENA_MODE])
 		c->mode = nla_get_u32(attrs[TALLY_A_ARENA_MODE]);
 	if (attrs[TALLY_A_ARENA_DEVICE])
@@ -98,11 +95,9 @@ static int take_config(struct genl_info *info, struct tally_arena_config *c)
 				     -EINVAL);
 	if (attrs[TALLY_A_ARENA_ACCESS])
 		c->access = nla_get_u32(attrs[TALLY_A_ARENA_ACCESS]);
-	if (attrs[TALLY_A_ARENA_PERM])
-		c->perm = nla_get_u32(attrs[TALLY_A_ARENA_PERM]);
 	return tally_nl_name(info, TALLY_A_ARENA_NAME, c->name) ?:
-	       tally_nl_owner(info, TALLY_A_ARENA_UID, &c->uid,
-			      TALLY_A_ARENA_GID, &c->gid);
+	       tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
+			      TALLY_A_ARENA_PERM, &c->owner);
 }
 
 static const struct nlattr *add_blame(struct genl_info *info, int err)
@@ -169,28 +164,20 @@ static int set_access(struct genl_info *info, struct tally_arena *arena)
 
 static int set_arena(struct genl_info *info, struct tally_arena *arena)
 {
-	const struct nlattr *perm_attr = info->attrs[TALLY_A_ARENA_PERM];
-	umode_t perm;
-	kuid_t uid;
-	kgid_t gid;
+	struct nlattr **attrs = info->attrs;
+	struct tally_owner owner;
 	int err;
 
 	mutex_lock(&arena->lock);
-	uid = arena->config.uid;
-	gid = arena->config.gid;
-	perm = arena->config.perm;
+	owner = arena->config.owner;
 	mutex_unlock(&arena->lock);
-	err = tally_nl_owner(info, TALLY_A_ARENA_UID, &uid,
-			     TALLY_A_ARENA_GID, &gid) ?:
+	err = tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
+			     TALLY_A_ARENA_PERM, &owner) ?:
 	      set_access(info, arena);
-	if (err)
-		return err;
-	if (perm_attr)
-		perm = nla_get_u32(perm_attr);
-	if (perm_attr || info->attrs[TALLY_A_ARENA_UID] ||
-	    info->attrs[TALLY_A_ARENA_GID])
-		tally_arena_set_owner(arena, uid, gid, perm);
-	return 0;
+	if (!err && (attrs[TALLY_A_ARENA_UID] || attrs[TALLY_A_ARENA_GID] ||
+		     attrs[TALLY_A_ARENA_PERM]))
+		tally_arena_set_owner(arena, &owner);
+	return err;
 }
 
 int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info)

@@ -283,40 +283,43 @@ int tally_nl_done(struct netlink_callback *cb)
 }
 
 /**
- * tally_nl_owner - take owner and group from a request
+ * tally_nl_owner - take an owner from a request; what is not there stays
  * @info: the request
- * @uid_attr: attribute with the user id
- * @uid: set when it is there
- * @gid_attr: attribute with the group id
- * @gid: set when it is there
+ * @uid: number of the attribute with the user id
+ * @gid: of that with the group id
+ * @perm: of that with the permission bits
+ * @owner: the owner
  *
  * Return: 0, or -EINVAL when an id has no meaning in the caller's namespace.
  */
-int tally_nl_owner(struct genl_info *info, int uid_attr, kuid_t *uid,
-		   int gid_attr, kgid_t *gid)
+int tally_nl_owner(struct genl_info *info, int uid, int gid, int perm,
+		   struct tally_owner *owner)
 {
-	const struct nlattr *u = info->attrs[uid_attr];
-	const struct nlattr *g = info->attrs[gid_attr];
+	const struct nlattr *u = info->attrs[uid];
+	const struct nlattr *g = info->attrs[gid];
 
 	if (u)
-		*uid = make_kuid(current_user_ns(), nla_get_u32(u));
+		owner->uid = make_kuid(current_user_ns(), nla_get_u32(u));
 	if (g)
-		*gid = make_kgid(current_user_ns(), nla_get_u32(g));
-	if (!uid_valid(*uid))
+		owner->gid = make_kgid(current_user_ns(), nla_get_u32(g));
+	if (info->attrs[perm])
+		owner->perm = nla_get_u32(info->attrs[perm]);
+	if (!uid_valid(owner->uid))
 		return tally_nl_fail(info->extack, u, "no such user id", -EINVAL);
-	if (!gid_valid(*gid))
+	if (!gid_valid(owner->gid))
 		return tally_nl_fail(info->extack, g, "no such group id", -EINVAL);
 	return 0;
 }
 
-/* Put owner and group into a message. */
-int tally_nl_put_owner(struct sk_buff *skb, int uid_attr, kuid_t uid,
-		       int gid_attr, kgid_t gid)
+/* Put an owner into a message, as tally_nl_owner() takes it. */
+int tally_nl_put_owner(struct sk_buff *skb, int uid, int gid, int perm,
+		       const struct tally_owner *owner)
 {
-	return nla_put_u32(skb, uid_attr,
-			   from_kuid_munged(current_user_ns(), uid)) ?:
-	       nla_put_u32(skb, gid_attr,
-			   from_kgid_munged(current_user_ns(), gid));
+	struct user_namespace *ns = current_user_ns();
+
+	return nla_put_u32(skb, uid, from_kuid_munged(ns, owner->uid)) ?:
+	       nla_put_u32(skb, gid, from_kgid_munged(ns, owner->gid)) ?:
+	       nla_put_u32(skb, perm, owner->perm);
 }
 
 /* Put a string into a message unless it is empty. */

@@ -62,10 +62,10 @@ struct tally_arena *tally_nl_arena(struct tally_node *node,
 struct tally_arena *tally_nl_arena_running(struct genl_info *info,
 					   int node_attr, int attr);
 int tally_nl_start(struct netlink_callback *cb, int attr);
-int tally_nl_owner(struct genl_info *info, int uid_attr, kuid_t *uid,
-		   int gid_attr, kgid_t *gid);
-int tally_nl_put_owner(struct sk_buff *skb, int uid_attr, kuid_t uid,
-		       int gid_attr, kgid_t gid);
+int tally_nl_owner(struct genl_info *info, int uid, int gid, int perm,
+		   struct tally_owner *owner);
+int tally_nl_put_owner(struct sk_buff *skb, int uid, int gid, int perm,
+		       const struct tally_owner *owner);
 int tally_nl_put_text(struct sk_buff *skb, int attr, const char *text);
 int tally_nl_put_list(struct sk_buff *skb, void *hdr, int attr,
 		      tally_nl_put_entry put, void *of);

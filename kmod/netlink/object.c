@@ -28,9 +28,8 @@ static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
 	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
 	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||
 	       nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ||
-	       tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, c.uid,
-				  TALLY_A_OBJECT_GID, c.gid) ||
-	       nla_put_u32(skb, TALLY_A_OBJECT_PERM, c.perm) ||
+	       tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, TALLY_A_OBJECT_GID,
+				  TALLY_A_OBJECT_PERM, &c.owner) ||
 	       nla_put_u32(skb, TALLY_A_OBJECT_USERS,
 			   READ_ONCE(object->users)) ||
 	       (c.type->nl_fill && c.type->nl_fill(skb, hdr, object));
@@ -66,18 +65,14 @@ static const struct tally_type_ops *type_of(struct genl_info *info)
 
 static int take_config(struct genl_info *info, struct tally_object_config *c)
 {
-	const struct nlattr *perm = info->attrs[TALLY_A_OBJECT_PERM];
-
 	c->type = type_of(info);
 	if (!c->type)
 		return -EINVAL;
-	c->perm = perm ? nla_get_u32(perm) : OBJECT_PERM_DEFAULT;
-	c->uid = GLOBAL_ROOT_UID;
-	c->gid = GLOBAL_ROOT_GID;
+	c->owner.perm = OBJECT_PERM_DEFAULT;
 	return check_attrs(info, c->type) ?:
 	       tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name) ?:
-	       tally_nl_owner(info, TALLY_A_OBJECT_UID, &c->uid,
-			      TALLY_A_OBJECT_GID, &c->gid);
+	       tally_nl_owner(info, TALLY_A_OBJECT_UID, TALLY_A_OBJECT_GID,
+			      TALLY_A_OBJECT_PERM, &c->owner);
 }
 
 static const struct nlattr *add_blame(struct genl_info *info, int err)
