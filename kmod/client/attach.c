@@ -78,22 +78,26 @@ static bool view_reply_valid(struct tally_view *view,
 static int view_accept(struct tally_view *view, struct tally_session *s,
 		       const struct tally_rep_attach *rep)
 {
-	u32 id = be32_to_cpu(rep->arena);
+	struct tally_key key = {
+		.home = s->peer_incarnation,
+		.arena = be32_to_cpu(rep->arena),
+	};
 	unsigned long flags;
 	int err = 0;
 
 	lockdep_assert_held(&view->lock);
 	if (tally_view_final(view->error))
 		return view->error;
-	if (view->remote_id && view->remote_id != id)
+	if (view->remote_id && view->remote_id != key.arena)
 		return -EIDRM;
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
 	    (view->session && view->session != s))
 		return -ENOTCONN;
 	if (!view->remote_id)
-		err = tally_view_know(view, s->peer_incarnation, id);
+		err = tally_views_know(view->node, &view->known, key);
 	if (err)
 		return err;
+	view->remote_id = key.arena;
 	if (!view->session) {
 		spin_lock_irqsave(&view->spin, flags);
 		view->session = tally_session_get(s);
@@ -152,16 +156,16 @@ static int view_attach_remote(struct tally_view *view,
 {
 	struct tally_peer *peer = tally_peer_find(view->node, view->home);
 	struct tally_session *s;
-	int err = -ENOTCONN;
+	int err;
 
 	if (!peer)
 		return -ENOTCONN;
 	s = tally_peer_session(peer);
-	if (s) {
-		err = view_attach_session(view, s, until);
-		tally_session_put(s);
-	}
 	tally_peer_put(peer);
+	if (!s)
+		return -ENOTCONN;
+	err = view_attach_session(view, s, until);
+	tally_session_put(s);
 	return err;
 }
 

@@ -15,6 +15,8 @@
 static int handle_make(struct tally_handle *handle,
 		       const struct tally_rep_open *rep)
 {
+	struct tally_view *view = handle->view;
+	struct tally_key key = view->known.key;
 	unsigned long flags;
 	int err = 0;
 
@@ -23,14 +25,15 @@ static int handle_make(struct tally_handle *handle,
 	handle->word = be32_to_cpu(rep->word);
 	handle->size = be64_to_cpu(rep->size);
 	handle->ops = tally_type(rep->type);
-	handle->hash = jhash_3words(handle->view->remote_id, handle->id,
+	handle->hash = jhash_3words(view->remote_id, handle->id,
 				    handle->word, 0);
 	if (handle->ops->attach)
 		err = handle->ops->attach(handle, rep);
 	if (err)
 		return err;
+	key.object = handle->id;
 	if (!handle->object)
-		err = tally_handle_know(handle);
+		err = tally_views_know(view->node, &handle->known, key);
 	if (err) {
 		if (handle->ops->release)
 			handle->ops->release(handle);
@@ -389,16 +392,18 @@ void tally_handle_forget(struct tally_handle *handle, struct tally_owed *owed)
 }
 
 /*
- * Where an operation of this link ended unknown, it may still be executed, and
- * nothing must be promised before the next link or the end of the session.
+ * Tell the home that this node uses it no more. Where an operation of this link
+ * ended unknown, it may still be executed, and nothing must be promised before
+ * the next link or the end of the session.
  */
-static bool handle_without_doubt(struct tally_handle *handle,
-				 struct tally_session *s)
+static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 {
 	/* By then the link is back or the session is OVER. */
 	struct tally_until until =
 		tally_until(2 * msecs_to_jiffies(s->lease_ms));
+	struct tally_wire_object body = tally_handle_wire(handle);
 	struct tally_view *view = handle->view;
+	u32 len = 0;
 	int err = 0;
 
 	mutex_lock(&view->lock);
@@ -406,16 +411,9 @@ static bool handle_without_doubt(struct tally_handle *handle,
 	       handle->doubt == READ_ONCE(s->link_nr))
 		err = tally_view_wait(view, &until);
 	mutex_unlock(&view->lock);
-	return !err;
-}
-
-/* Tell the home that this node uses it no more. */
-static bool handle_close(struct tally_handle *handle, struct tally_session *s)
-{
-	struct tally_until until = tally_until(HANDLE_CLOSE_WAIT);
-	struct tally_wire_object body = tally_handle_wire(handle);
-	u32 len = 0;
-
+	if (err)
+		return false;
+	until = tally_until(HANDLE_CLOSE_WAIT);
 	return !tally_view_ask(s, TALLY_MSG_CLOSE, &body, sizeof(body), NULL,
 			       &len, &until);
 }
@@ -434,7 +432,7 @@ static void handle_release_work(struct work_struct *work)
 		handle->ops->release(handle);
 	WARN_ON_ONCE(handle->inside);
 	s = tally_view_session(view);
-	if (s && !READ_ONCE(handle->error) && handle_without_doubt(handle, s))
+	if (s && !READ_ONCE(handle->error))
 		closed = handle_close(handle, s);
 	mutex_lock(&view->lock);
 	tally_handle_del(handle);

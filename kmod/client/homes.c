@@ -104,8 +104,8 @@ static bool home_answered(struct home *home, void *answer)
 	if (taken)
 		home->answer = answer;
 	if (!IS_ERR_OR_NULL(answer))
-		homes->good++;
-	homes->due--;
+		WRITE_ONCE(homes->good, homes->good + 1);
+	WRITE_ONCE(homes->due, homes->due - 1);
 	wake_up(&homes->wait);
 	spin_unlock(&homes->lock);
 	return taken;
@@ -189,15 +189,12 @@ static struct homes *homes_alloc(struct tally_node *node, const char *name,
 	return homes;
 }
 
-static bool homes_are_done(struct homes *homes)
+static bool homes_are_done(const struct homes *homes)
 {
 	u32 enough = homes->question->enough;
-	bool done;
 
-	spin_lock(&homes->lock);
-	done = !homes->due || (enough && homes->good >= enough);
-	spin_unlock(&homes->lock);
-	return done;
+	return !READ_ONCE(homes->due) ||
+	       (enough && READ_ONCE(homes->good) >= enough);
 }
 
 /* Drop the answers now, not when the last home has answered. */
@@ -382,8 +379,7 @@ static bool reply_valid(const struct list_reply *reply, u32 len, bool arenas,
 	for (i = 0; i < count; i++, entry++) {
 		/* Ids grow, so a peer cannot keep us here for ever. */
 		if (be32_to_cpu(entry->id) <= after ||
-		    arenas != !entry->type ||
-		    (!arenas && !tally_type(entry->type)) ||
+		    (arenas ? entry->type : !tally_type(entry->type)) ||
 		    memchr_inv(entry->reserved, 0, sizeof(entry->reserved)) ||
 		    !tally_name_field_valid(entry->name, sizeof(entry->name)))
 			return false;
@@ -393,38 +389,27 @@ static bool reply_valid(const struct list_reply *reply, u32 len, bool arenas,
 	       (count && be32_to_cpu(reply->head.next) == after);
 }
 
-static int list_ask(struct tally_session *s, u32 arena, u32 after,
-		    struct list_reply *reply, const struct tally_until *until)
-{
-	struct tally_msg_list body = {
-		.arena = cpu_to_be32(arena),
-		.after = cpu_to_be32(after),
-	};
-	u32 len = TALLY_REPLY_MAX;
-	int err;
-
-	err = tally_view_ask(s, TALLY_MSG_LIST, &body, sizeof(body), reply,
-			     &len, until);
-	if (!err && !reply_valid(reply, len, !arena, after)) {
-		tally_session_violation(s, "malformed answer to LIST");
-		err = -EPROTO;
-	}
-	return err;
-}
-
 static int list_session(struct tally_session *s, u32 arena, u32 after,
 			tally_list_fn fn, void *ctx,
 			const struct tally_until *until)
 {
 	struct list_reply *reply = kmalloc(TALLY_REPLY_MAX, GFP_KERNEL);
+	struct tally_msg_list body = { .arena = cpu_to_be32(arena) };
 	const struct tally_list_entry *entry;
-	u32 left;
+	u32 len, left;
 	int err;
 
 	if (!reply)
 		return -ENOMEM;
 	do {
-		err = list_ask(s, arena, after, reply, until);
+		len = TALLY_REPLY_MAX;
+		body.after = cpu_to_be32(after);
+		err = tally_view_ask(s, TALLY_MSG_LIST, &body, sizeof(body),
+				     reply, &len, until);
+		if (!err && !reply_valid(reply, len, !arena, after)) {
+			tally_session_violation(s, "malformed answer to LIST");
+			err = -EPROTO;
+		}
 		if (err)
 			break;
 		after = be32_to_cpu(reply->head.next);

@@ -199,23 +199,16 @@ struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena)
 	return found;
 }
 
-/*
- * Attached to another home for the first time: from now on it is found by what
- * its home calls it. 0 or a negative errno.
- */
-int tally_view_know(struct tally_view *view, u64 home, u32 arena)
+/* From now on it is found by what its home calls it. 0 or a negative errno. */
+int tally_views_know(struct tally_node *node, struct tally_known *known,
+		     struct tally_key key)
 {
 	int err;
 
-	lockdep_assert_held(&view->lock);
-	view->known.key.home = home;
-	view->known.key.arena = arena;
-	err = rhltable_insert(&view->node->views->by_id, &view->known.node,
-			      known_ids);
+	known->key = key;
+	err = rhltable_insert(&node->views->by_id, &known->node, known_ids);
 	if (err)
-		view->known.key = (struct tally_key){};
-	else
-		view->remote_id = arena;
+		known->key = (struct tally_key){};
 	return err;
 }
 
@@ -322,24 +315,6 @@ void tally_handle_del(struct tally_handle *handle)
 	if (!view->arena && handle->known.key.arena)
 		rhltable_remove(&view->node->views->by_id, &handle->known.node,
 				known_ids);
-}
-
-/*
- * It was made, of another home: from now on it is found by what its home calls
- * it. 0 or a negative errno.
- */
-int tally_handle_know(struct tally_handle *handle)
-{
-	struct tally_view *view = handle->view;
-	int err;
-
-	handle->known.key = view->known.key;
-	handle->known.key.object = handle->id;
-	err = rhltable_insert(&view->node->views->by_id, &handle->known.node,
-			      known_ids);
-	if (err)
-		handle->known.key = (struct tally_key){};
-	return err;
 }
 
 /*

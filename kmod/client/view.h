@@ -225,12 +225,12 @@ void tally_view_fail(struct tally_view *view, int err);
 /* With view->lock, which the first gives up meanwhile. */
 int tally_view_wait(struct tally_view *view, const struct tally_until *until);
 void tally_view_changed(struct tally_view *view);
-int tally_view_know(struct tally_view *view, u64 home, u32 arena);
+int tally_views_know(struct tally_node *node, struct tally_known *known,
+		     struct tally_key key);
 
 /* With view->lock: into and out of its tables. */
 int tally_handle_add(struct tally_handle *handle);
 void tally_handle_del(struct tally_handle *handle);
-int tally_handle_know(struct tally_handle *handle);
 struct tally_handle *tally_handle_named(struct tally_view *view,
 					const char *name);
 /* Likewise, or under RCU. */

@@ -12,18 +12,18 @@
 
 static int TALLY_D_REVALIDATE(dir_revalidate)
 {
-	struct inode *inode;
+	struct tally_handle *handle;
+	struct tally_view *view;
 
 	if (flags & LOOKUP_RCU)
 		return -ECHILD;
-	inode = d_inode(dentry);
-	if (!inode)
+	if (d_is_negative(dentry))
 		return 0;
-	if (tally_inode_handle(inode))
-		return tally_handle_alive(tally_inode_handle(inode));
-	if (tally_inode_view(inode))
-		return tally_view_alive(tally_inode_view(inode));
-	return 1;
+	handle = tally_inode_handle(d_inode(dentry));
+	view = tally_inode_view(d_inode(dentry));
+	if (handle)
+		return tally_handle_alive(handle);
+	return !view || tally_view_alive(view);
 }
 
 /*
@@ -153,8 +153,7 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	return err;
 }
 
-static int dir_create(struct file *file,
-		      const struct tally_ioc_create __user *uarg)
+static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 {
 	struct tally_view *view = tally_inode_view(file_inode(file));
 	struct tally_object_config config = {
@@ -166,7 +165,9 @@ static int dir_create(struct file *file,
 	const char *reason;
 	int err;
 
-	if (copy_from_user(&arg, uarg, sizeof(arg)))
+	if (cmd != TALLY_IOC_CREATE)
+		return -ENOTTY;
+	if (copy_from_user(&arg, (void __user *)uarg, sizeof(arg)))
 		return -EFAULT;
 	if (!view)
 		return -EPERM;
@@ -193,13 +194,6 @@ static int dir_create(struct file *file,
 		err = tally_object_add(object, &reason);
 	tally_object_put(object);
 	return err;
-}
-
-static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	if (cmd == TALLY_IOC_CREATE)
-		return dir_create(file, (void __user *)arg);
-	return -ENOTTY;
 }
 
 static int dir_open(struct inode *inode, struct file *file)

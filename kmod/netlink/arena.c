@@ -100,19 +100,12 @@ static int take_config(struct genl_info *info, struct tally_arena_config *c)
 			      TALLY_A_ARENA_PERM, &c->owner);
 }
 
-static const struct nlattr *add_blame(struct genl_info *info, int err)
-{
-	switch (err) {
-	case -ENODEV:
-		return info->attrs[TALLY_A_ARENA_DEVICE];
-	case -EOPNOTSUPP:
-		return info->attrs[TALLY_A_ARENA_MODE];
-	case -ENOMEM:
-		return info->attrs[TALLY_A_ARENA_WORDS];
-	default:
-		return info->attrs[TALLY_A_ARENA_NAME];
-	}
-}
+static const struct tally_nl_blame add_blame[] = {
+	{ -ENODEV, TALLY_A_ARENA_DEVICE },
+	{ -EOPNOTSUPP, TALLY_A_ARENA_MODE },
+	{ -ENOMEM, TALLY_A_ARENA_WORDS },
+	{ 0, TALLY_A_ARENA_NAME },
+};
 
 int tally_nl_arena_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
@@ -130,7 +123,7 @@ int tally_nl_arena_add_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_arena_add(node, &config, &reason);
 	if (err) {
-		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
+		tally_nl_blame(info, add_blame, reason, err);
 		goto put_node;
 	}
 	arena = tally_arena_find(node, config.name);
@@ -221,11 +214,6 @@ int tally_nl_arena_del_doit(struct sk_buff *skb, struct genl_info *info)
 			      reason, err);
 	tally_node_put(node);
 	return err;
-}
-
-int tally_nl_arena_get_start(struct netlink_callback *cb)
-{
-	return tally_nl_start(cb, TALLY_A_ARENA_NODE);
 }
 
 int tally_nl_arena_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

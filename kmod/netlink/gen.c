@@ -173,7 +173,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_NODE_USERS_GET,
-		.start		= tally_nl_node_users_get_start,
+		.start		= tally_nl_start,
 		.dumpit		= tally_nl_node_users_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_node_users_get_nl_policy,
@@ -196,7 +196,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_PEER_GET,
-		.start		= tally_nl_peer_get_start,
+		.start		= tally_nl_start,
 		.dumpit		= tally_nl_peer_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_peer_del_nl_policy,
@@ -226,7 +226,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_ARENA_GET,
-		.start		= tally_nl_arena_get_start,
+		.start		= tally_nl_start,
 		.dumpit		= tally_nl_arena_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_arena_del_nl_policy,

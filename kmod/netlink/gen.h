@@ -1,6 +1,4 @@
-/*
- * SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause)
- */
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause) */
 /* Do not edit directly, auto-generated from: */
 /*	uapi/specs/tally.yaml */
 /* YNL-GEN kernel header */
@@ -16,9 +14,7 @@
 #include <linux/tally.h>
 
 int tally_nl_node_get_start(struct netlink_callback *cb);
-int tally_nl_node_users_get_start(struct netlink_callback *cb);
-int tally_nl_peer_get_start(struct netlink_callback *cb);
-int tally_nl_arena_get_start(struct netlink_callback *cb);
+int tally_nl_start(struct netlink_callback *cb);
 int tally_nl_object_get_start(struct netlink_callback *cb);
 int tally_nl_done(struct netlink_callback *cb);
 

@@ -168,6 +168,16 @@ int tally_nl_fail(struct netlink_ext_ack *extack, const struct nlattr *attr,
 	return err;
 }
 
+/* As tally_nl_fail(), with the attribute that is to blame for this error. */
+int tally_nl_blame(struct genl_info *info, const struct tally_nl_blame *blame,
+		   const char *reason, int err)
+{
+	while (blame->err && blame->err != err)
+		blame++;
+	return tally_nl_fail(info->extack, info->attrs[blame->attr], reason,
+			     err);
+}
+
 /*
  * Take a new name, of TALLY_NAME_SIZE bytes, from a request. 0, or -EINVAL when
  * it is missing or no name.
@@ -257,13 +267,25 @@ struct tally_arena *tally_nl_arena_running(struct genl_info *info,
 	return arena;
 }
 
-/* Begin a dump about the node that is named in this attribute. */
-int tally_nl_start(struct netlink_callback *cb, int attr)
+/* Attributes that name the node a dump is about. */
+static const u8 dump_node[] = {
+	[TALLY_CMD_NODE_GET] = TALLY_A_NODE_NAME,
+	[TALLY_CMD_NODE_USERS_GET] = TALLY_A_USER_NODE,
+	[TALLY_CMD_PEER_GET] = TALLY_A_PEER_NODE,
+	[TALLY_CMD_ARENA_GET] = TALLY_A_ARENA_NODE,
+	[TALLY_CMD_OBJECT_GET] = TALLY_A_OBJECT_NODE,
+};
+
+/* Begin a dump about one node. */
+int tally_nl_start(struct netlink_callback *cb)
 {
 	struct tally_node *node;
+	struct genl_info info;
 
+	tally_genl_info_dump(cb, &info);
 	node = tally_nl_node(sock_net(cb->skb->sk),
-			     tally_genl_dump_attrs(cb)[attr], cb->extack);
+			     info.attrs[dump_node[info.genlhdr->cmd]],
+			     cb->extack);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	tally_nl_cursor(cb)->node = node;

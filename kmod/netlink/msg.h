@@ -34,6 +34,12 @@ typedef bool (*tally_nl_fill)(struct sk_buff *skb, void *hdr, void *entry);
  */
 typedef int (*tally_nl_put_entry)(struct sk_buff *skb, void *of, u32 i);
 
+/* Which attribute is to blame for an error; 0 ends the list: for all others. */
+struct tally_nl_blame {
+	int err;
+	int attr;
+};
+
 static inline struct tally_nl_cursor *
 tally_nl_cursor(struct netlink_callback *cb)
 {
@@ -52,6 +58,8 @@ bool tally_nl_dump_name(struct netlink_callback *cb, int attr,
 
 int tally_nl_fail(struct netlink_ext_ack *extack, const struct nlattr *attr,
 		  const char *reason, int err);
+int tally_nl_blame(struct genl_info *info, const struct tally_nl_blame *blame,
+		   const char *reason, int err);
 int tally_nl_name(struct genl_info *info, int attr, char *name);
 struct tally_node *tally_nl_node(struct net *net, const struct nlattr *attr,
 				 struct netlink_ext_ack *extack);
@@ -61,7 +69,6 @@ struct tally_arena *tally_nl_arena(struct tally_node *node,
 				   struct netlink_ext_ack *extack);
 struct tally_arena *tally_nl_arena_running(struct genl_info *info,
 					   int node_attr, int attr);
-int tally_nl_start(struct netlink_callback *cb, int attr);
 int tally_nl_owner(struct genl_info *info, int uid, int gid, int perm,
 		   struct tally_owner *owner);
 int tally_nl_put_owner(struct sk_buff *skb, int uid, int gid, int perm,

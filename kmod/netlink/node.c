@@ -85,22 +85,15 @@ static int take_config(struct genl_info *info, struct tally_node_config *c)
 	return tally_nl_name(info, TALLY_A_NODE_NAME, c->name);
 }
 
-static const struct nlattr *add_blame(struct genl_info *info, int err)
-{
-	switch (err) {
-	case -ENOKEY:
-	case -EKEYEXPIRED:
-	case -EKEYREVOKED:
-	case -EKEYREJECTED:
-		return info->attrs[TALLY_A_NODE_KEY];
-	case -EADDRINUSE:
-		return info->attrs[TALLY_A_NODE_PORT];
-	case -EEXIST:
-		return info->attrs[TALLY_A_NODE_NAME];
-	default:
-		return NULL;
-	}
-}
+static const struct tally_nl_blame add_blame[] = {
+	{ -ENOKEY, TALLY_A_NODE_KEY },
+	{ -EKEYEXPIRED, TALLY_A_NODE_KEY },
+	{ -EKEYREVOKED, TALLY_A_NODE_KEY },
+	{ -EKEYREJECTED, TALLY_A_NODE_KEY },
+	{ -EADDRINUSE, TALLY_A_NODE_PORT },
+	{ -EEXIST, TALLY_A_NODE_NAME },
+	{}
+};
 
 int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
@@ -116,8 +109,7 @@ int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!reason && err == -ENOKEY)
 		reason = "no logon key of that description in the caller's keyrings";
 	if (err)
-		return tally_nl_fail(info->extack, add_blame(info, err), reason,
-				     err);
+		return tally_nl_blame(info, add_blame, reason, err);
 	node = tally_node_find(genl_info_net(info), config.name);
 	if (!node)
 		return 0;
@@ -192,7 +184,7 @@ int tally_nl_node_get_start(struct netlink_callback *cb)
 				       cb->extack, attrs[TALLY_A_NODE_ALL]);
 	if (!attrs[TALLY_A_NODE_NAME])
 		return 0;
-	return tally_nl_start(cb, TALLY_A_NODE_NAME);
+	return tally_nl_start(cb);
 }
 
 int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -221,11 +213,6 @@ static bool fill_user(struct sk_buff *skb, void *hdr, void *entry)
 	       tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ||
 	       nla_put_u32(skb, TALLY_A_USER_PID, user->pid) ||
 	       tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm);
-}
-
-int tally_nl_node_users_get_start(struct netlink_callback *cb)
-{
-	return tally_nl_start(cb, TALLY_A_USER_NODE);
 }
 
 int tally_nl_node_users_get_dumpit(struct sk_buff *skb,

@@ -75,24 +75,12 @@ static int take_config(struct genl_info *info, struct tally_object_config *c)
 			      TALLY_A_OBJECT_PERM, &c->owner);
 }
 
-static const struct nlattr *add_blame(struct genl_info *info, int err)
-{
-	switch (err) {
-	case -EDQUOT:
-	case -ENOMEM:
-		return info->attrs[TALLY_A_OBJECT_SIZE];
-	case -ENOSPC:
-		return info->attrs[TALLY_A_OBJECT_ARENA];
-	default:
-		return info->attrs[TALLY_A_OBJECT_NAME];
-	}
-}
-
-static struct tally_arena *arena_of(struct genl_info *info)
-{
-	return tally_nl_arena_running(info, TALLY_A_OBJECT_NODE,
-				      TALLY_A_OBJECT_ARENA);
-}
+static const struct tally_nl_blame add_blame[] = {
+	{ -EDQUOT, TALLY_A_OBJECT_SIZE },
+	{ -ENOMEM, TALLY_A_OBJECT_SIZE },
+	{ -ENOSPC, TALLY_A_OBJECT_ARENA },
+	{ 0, TALLY_A_OBJECT_NAME },
+};
 
 int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
@@ -105,7 +93,8 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	err = take_config(info, &config);
 	if (err)
 		return err;
-	arena = arena_of(info);
+	arena = tally_nl_arena_running(info, TALLY_A_OBJECT_NODE,
+				       TALLY_A_OBJECT_ARENA);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
 	object = tally_object_new(arena, &config, &reason);
@@ -118,8 +107,7 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!err) {
 		err = tally_object_add(object, &reason);
 		if (err)
-			tally_nl_fail(info->extack, add_blame(info, err),
-				      reason, err);
+			tally_nl_blame(info, add_blame, reason, err);
 	}
 	/* It stands, whether this answer can be made or not. */
 	if (!err)
@@ -139,7 +127,8 @@ static struct tally_object *object_of(struct genl_info *info)
 
 	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
 		return ERR_PTR(-EINVAL);
-	arena = arena_of(info);
+	arena = tally_nl_arena_running(info, TALLY_A_OBJECT_NODE,
+				       TALLY_A_OBJECT_ARENA);
 	if (IS_ERR(arena))
 		return ERR_CAST(arena);
 	nla_strscpy(name, attr, sizeof(name));
@@ -222,24 +211,18 @@ int tally_nl_object_ask_doit(struct sk_buff *skb, struct genl_info *info)
 
 int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
-	const struct nlattr *type = info->attrs[TALLY_A_OBJECT_TYPE];
-	char name[TALLY_NAME_SIZE];
+	struct tally_object *object = object_of(info);
 	const char *reason = NULL;
-	struct tally_arena *arena;
 	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
-		return -EINVAL;
-	arena = arena_of(info);
-	if (IS_ERR(arena))
-		return PTR_ERR(arena);
-	nla_strscpy(name, attr, sizeof(name));
-	err = tally_object_del(arena, name, type ? nla_get_u32(type) : 0,
-			       &reason);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = tally_object_del(object->arena, object->config.name,
+			       object->config.type->id, &reason);
 	if (err)
-		tally_nl_fail(info->extack, attr, reason, err);
-	tally_arena_put(arena);
+		tally_nl_fail(info->extack, info->attrs[TALLY_A_OBJECT_NAME],
+			      reason, err);
+	tally_object_put(object);
 	return err;
 }
 
@@ -250,7 +233,7 @@ int tally_nl_object_get_start(struct netlink_callback *cb)
 	struct tally_arena *arena;
 	int err;
 
-	err = tally_nl_start(cb, TALLY_A_OBJECT_NODE);
+	err = tally_nl_start(cb);
 	if (err || !attr)
 		return err;
 	arena = tally_nl_arena(cursor->node, attr, cb->extack);

@@ -41,15 +41,6 @@ static bool put_session(struct sk_buff *skb, const struct tally_peer_info *info)
 				 info->lease_left_ms, TALLY_A_PEER_PAD);
 }
 
-static bool put_trouble(struct sk_buff *skb, const struct tally_peer_info *info)
-{
-	if (!info->error)
-		return 0;
-	return nla_put_u32(skb, TALLY_A_PEER_ERROR, -info->error) ||
-	       nla_put_string(skb, TALLY_A_PEER_REFUSAL, info->refusal) ||
-	       tally_nl_put_text(skb, TALLY_A_PEER_TEXT, info->text);
-}
-
 static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_peer_info facts = {};
@@ -64,7 +55,11 @@ static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 				  TALLY_A_PEER_PAD)) ||
 	       nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, facts.connects,
 				 TALLY_A_PEER_PAD) ||
-	       put_session(skb, &facts) || put_trouble(skb, &facts);
+	       put_session(skb, &facts) ||
+	       (facts.error &&
+		(nla_put_u32(skb, TALLY_A_PEER_ERROR, -facts.error) ||
+		 nla_put_string(skb, TALLY_A_PEER_REFUSAL, facts.refusal) ||
+		 tally_nl_put_text(skb, TALLY_A_PEER_TEXT, facts.text)));
 }
 
 static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)
@@ -161,11 +156,6 @@ int tally_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 			      "no peer of that name", err);
 	tally_node_put(node);
 	return err;
-}
-
-int tally_nl_peer_get_start(struct netlink_callback *cb)
-{
-	return tally_nl_start(cb, TALLY_A_PEER_NODE);
 }
 
 int tally_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

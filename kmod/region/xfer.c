@@ -217,26 +217,6 @@ static void xfer_op_done(struct tally_op *op)
 	kref_put(&x->ref, xfer_free);
 }
 
-static void xfer_submit(struct xfer_slot *slot,
-			const struct tally_xfer_key *key, u32 offset)
-{
-	struct xfer *x = slot->xfer;
-	struct tally_op *op = &slot->op;
-
-	memset(op, 0, sizeof(*op));
-	op->type = x->args.write ? TALLY_OP_WRITE : TALLY_OP_READ;
-	op->rkey = key->rkey;
-	op->addr = key->addr + offset;
-	op->sge = slot->sge;
-	op->num_sge = slot->pages.n;
-	op->stats = &x->args.handle->view->node->stats;
-	op->done = xfer_op_done;
-	init_completion(&slot->finished);
-	kref_get(&x->ref);
-	x->head++;
-	tally_op_submit(slot->conn, op);
-}
-
 /* Device and PD are there for certain only while the conn is UP. */
 static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
 {
@@ -325,7 +305,19 @@ static int xfer_send(struct xfer *x)
 		return err;
 	}
 	x->args.pos += slot->pages.len;
-	xfer_submit(slot, &key, chunk.offset);
+	slot->op = (struct tally_op){
+		.type = x->args.write ? TALLY_OP_WRITE : TALLY_OP_READ,
+		.rkey = key.rkey,
+		.addr = key.addr + chunk.offset,
+		.sge = slot->sge,
+		.num_sge = slot->pages.n,
+		.stats = &x->args.handle->view->node->stats,
+		.done = xfer_op_done,
+	};
+	init_completion(&slot->finished);
+	kref_get(&x->ref);
+	x->head++;
+	tally_op_submit(slot->conn, &slot->op);
 	return 0;
 }
 
@@ -367,16 +359,6 @@ static void xfer_drive(struct xfer *x)
 	}
 	while (x->tail != x->head)
 		xfer_reap(x);
-}
-
-static ssize_t xfer_result(const struct xfer *x)
-{
-	if (x->done)
-		return x->done;
-	/* A later chunk of a write may be there although the first is not. */
-	if (x->args.write && x->touched)
-		return -EREMOTEIO;
-	return x->err;
 }
 
 /* Slots are not cleared: each is filled when it is used. */
@@ -434,7 +416,10 @@ ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 			       args->handle->view->remote_id, args->handle->id,
 			       args->write, args->pos, left);
 	xfer_drive(x);
-	ret = xfer_result(x);
+	ret = x->done;
+	/* A later chunk of a write may be there although the first is not. */
+	if (!ret)
+		ret = x->args.write && x->touched ? -EREMOTEIO : x->err;
 	trace_tally_xfer_end(x->id, x->done, x->err);
 	iov_iter_revert(iter, left - iov_iter_count(iter) - x->done);
 	if (x->abandoned)
