@@ -242,7 +242,7 @@ int tally_view_attach(struct tally_view *view, bool again,
  * @view: attached
  * @until: when to give up
  *
- * The home says nothing when it gives more rights: it is asked before we say no.
+ * The home says nothing when it gives more rights: so it is asked first.
  *
  * Context: process, sleeps, killable, no locks held.
  * Return: 0, -EACCES or what tally_view_attach() returns.

@@ -318,9 +318,7 @@ void tally_handle_leave(struct tally_handle *handle)
 		tally_handle_put(handle);
 }
 
-/*
- * An operation on the word ended unknown; the caller is inside. Context: any.
- */
+/* An operation on the word, still inside, ended unknown. Context: any. */
 void tally_handle_doubt(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
@@ -438,9 +436,7 @@ static void handle_release_work(struct work_struct *work)
 	tally_handle_del(handle);
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
-	/*
-	 * Out of the tables: a FORGET that did not find it is answered at once.
-	 */
+	/* Out of the tables: FORGET that does not find it is answered. */
 	if (s && handle->forget && !closed)
 		tally_owed_queue(handle->forget, s, view->remote_id,
 				 handle->doubt);

@@ -59,9 +59,7 @@ err_free:
 	return err;
 }
 
-/*
- * A node ends, all its sessions are OVER: nothing of it can be used any more.
- */
+/* A node ends, its sessions are OVER: nothing of it can be used any more. */
 void tally_views_stop(struct tally_node *node)
 {
 	struct tally_views *views = node->views;
@@ -289,9 +287,7 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 	return handle;
 }
 
-/*
- * Put a new handle, with view and name, into its view. 0 or a negative errno.
- */
+/* Put a new handle, with a name, into its view. 0 or a negative errno. */
 int tally_handle_add(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;

@@ -56,8 +56,8 @@ static void inode_refresh(struct inode *inode)
  * Besides the mode, a file cannot be opened for writing by a node that the
  * home gave no right to write, whichever user asks.
  *
- * Return: 0, -EACCES, the errors of tally_view_attach(), or -ECHILD when it must
- * not sleep.
+ * Return: 0, -EACCES, the errors of tally_view_attach(), or -ECHILD when it
+ * must not sleep.
  */
 int tally_inode_permission(struct tally_idmap *idmap, struct inode *inode,
 			   int mask)

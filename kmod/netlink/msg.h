@@ -29,9 +29,7 @@ struct tally_nl_cursor {
  * part of a dump, a notification. True: there is no room.
  */
 typedef bool (*tally_nl_fill)(struct sk_buff *skb, void *hdr, void *entry);
-/*
- * Puts the i-th entry of a list, if there is a message. 0, -ENOENT, -EMSGSIZE.
- */
+/* Puts the i-th entry of a list if @skb is not NULL. 0, -ENOENT, -EMSGSIZE. */
 typedef int (*tally_nl_put_entry)(struct sk_buff *skb, void *of, u32 i);
 
 /* Which attribute is to blame for an error; 0 ends the list: for all others. */

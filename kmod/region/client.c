@@ -318,9 +318,7 @@ int tally_region_sync(struct tally_handle *handle, long timeout)
 	for (lane = 0; lane < TALLY_LANES_MAX && !err; lane++) {
 		if (!test_and_clear_bit(lane, &client->dirty))
 			continue;
-		/*
-		 * Behind the Writes of a lane: when it is back, they are there.
-		 */
+		/* Behind the Writes of a lane: when it is back, they are there. */
 		iov_iter_kvec(&iter, ITER_DEST, &vec, 1, vec.iov_len);
 		until = tally_until(timeout);
 		err = tally_handle_enter(handle, timeout);

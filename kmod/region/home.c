@@ -92,9 +92,7 @@ int tally_region_check(struct tally_object *object, const char **reason)
 	return -EINVAL;
 }
 
-/*
- * 0; -EDQUOT beyond the node's limit, -ENOMEM, -EINTR; then all is as before.
- */
+/* Returns 0, -EDQUOT, -ENOMEM or -EINTR; with an errno all is as before. */
 int tally_region_create(struct tally_object *object, const char **reason)
 {
 	struct tally_region_home *region = tally_region_home(object);
@@ -257,12 +255,12 @@ static int open_make_keys(struct tally_region_open *ro)
 		return -EACCES;
 	if (ro->key)
 		return 0;
-	err = tally_quota_charge(ro->open.attach->session->node, &open_quota(ro)->bytes,
-				 bytes, TALLY_QUOTA_BYTES);
+	err = tally_quota_charge(ro->open.attach->session->node,
+				 &open_quota(ro)->bytes, bytes,
+				 TALLY_QUOTA_BYTES);
 	if (err)
 		return err;
-	ro->key = kvcalloc(ro->mrs, sizeof(*ro->key),
-			   GFP_KERNEL | __GFP_NOWARN);
+	ro->key = kvcalloc(ro->mrs, sizeof(*ro->key), GFP_KERNEL | __GFP_NOWARN);
 	if (ro->key)
 		return 0;
 	tally_quota_uncharge(&open_quota(ro)->bytes, bytes);

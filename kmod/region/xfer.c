@@ -27,9 +27,7 @@
 #define XFER_CHUNK	SZ_1M
 /* Chunks of one transfer at a time. */
 #define XFER_WINDOW	16
-/*
- * Bytes of all transfers of a device, where a chunk counts as so many at least.
- */
+/* Bytes of all transfers of a device; a chunk counts as some at least. */
 #define XFER_DEVICE	SZ_8M
 #define XFER_LEAST	SZ_128K
 
@@ -177,9 +175,7 @@ static void xfer_bytes_put(struct xfer_slot *slot)
 	wake_up_var(busy);
 }
 
-/*
- * The last one that fits may go beyond the limit, so large ones get there too.
- */
+/* The last one may go beyond the limit, so that large ones get there, too. */
 static bool xfer_bytes_fit(atomic_t *busy, u32 bytes)
 {
 	int old = atomic_read(busy);
