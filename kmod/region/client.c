@@ -305,13 +305,12 @@ int tally_region_sync(struct tally_handle *handle, long timeout)
 	struct region_client *client = handle->part;
 	struct tally_until until;
 	struct iov_iter iter;
-	struct kvec vec;
+	struct kvec vec = { .iov_len = 1 };
 	u32 lane;
 	int err = 0;
 
 	if (handle->object || !READ_ONCE(client->dirty))
 		return 0;
-	vec.iov_len = 1;
 	vec.iov_base = kmalloc(vec.iov_len, GFP_KERNEL);
 	if (!vec.iov_base)
 		return -ENOMEM;

@@ -260,7 +260,8 @@ static int open_make_keys(struct tally_region_open *ro)
 				 TALLY_QUOTA_BYTES);
 	if (err)
 		return err;
-	ro->key = kvcalloc(ro->mrs, sizeof(*ro->key), GFP_KERNEL | __GFP_NOWARN);
+	ro->key = kvcalloc(ro->mrs, sizeof(*ro->key),
+			   GFP_KERNEL | __GFP_NOWARN);
 	if (ro->key)
 		return 0;
 	tally_quota_uncharge(&open_quota(ro)->bytes, bytes);
