@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/fs.h>
 #include <linux/module.h>
 #include "client/homes.h"
 #include "client/views.h"
@@ -8,7 +9,7 @@
 #include "home/export.h"
 #include "home/serve.h"
 #include "lock/type.h"
-#include "netlink/family.h"
+#include "netlink/msg.h"
 #include "region/type.h"
 #include "region/xfer.h"
 #include "session/nodes.h"
@@ -224,7 +225,7 @@ static const struct tally_node_ops main_node_ops = {
 	.node_start = main_node_start,
 	.node_stop = main_node_stop,
 	.node_free = main_node_free,
-	.event = tally_netlink_event,
+	.event = tally_nl_event,
 };
 
 static int __init tally_init(void)
@@ -252,16 +253,16 @@ static int __init tally_init(void)
 	err = tally_nodes_init(&main_node_ops);
 	if (err)
 		goto err_lock;
-	err = tally_fs_init();
+	err = register_filesystem(&tally_fs_type);
 	if (err)
 		goto err_nodes;
-	err = tally_netlink_init();
+	err = genl_register_family(&tally_nl_family);
 	if (err)
 		goto err_fs;
 	return 0;
 
 err_fs:
-	tally_fs_exit();
+	unregister_filesystem(&tally_fs_type);
 err_nodes:
 	tally_nodes_exit();
 err_lock:
@@ -281,8 +282,8 @@ err_types:
 
 static void __exit tally_exit(void)
 {
-	tally_netlink_exit();
-	tally_fs_exit();
+	genl_unregister_family(&tally_nl_family);
+	unregister_filesystem(&tally_fs_type);
 	tally_nodes_exit();
 	tally_lock_exit();
 	tally_homes_exit();

@@ -7,7 +7,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 27
+plan 30
 
 # of NODE COMMAND...: as seen from there.
 of() {
@@ -30,11 +30,18 @@ check_fails "ro: not set" 1 'rights' of b counter set t/c to 1
 check_fails "ro: a lock is not taken" 121 'rights' \
 	of b lock run t/l try -- true
 printf 'from a' | dd of="$mnt/a/t/r" status=none
-check_equal "ro: a region is read" "from a" "$(head -c 6 "$mnt/b/t/r")"
+exec 9< "$mnt/b/t/r"
+check_equal "ro: a region is read" "from a" "$(head -c 6 <&9)"
 check_fails "ro: it is not written" 1 'ermission denied' \
 	dd if=/dev/zero of="$mnt/b/t/r" bs=100 count=1
 check_equal "nothing was changed" "7 from a" \
 	"$(of a counter read t/c) $(head -c 6 "$mnt/a/t/r")"
+
+check "more rights for one that keeps keys for less" \
+	tally arena set t peer b access rw node a
+check "then the region is written" bash -c "printf 'from b' > $mnt/b/t/r"
+check_equal "the home sees what b wrote" "from b" "$(head -c 6 "$mnt/a/t/r")"
+exec 9<&-
 
 check_fails "none: the arena cannot be used" 1 't/c: .*rights' \
 	of c counter read t/c

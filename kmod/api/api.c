@@ -2,9 +2,10 @@
 #include "api/api.h"
 
 #include <linux/err.h>
+#include <linux/slab.h>
 #include "base/name.h"
-#include "client/find.h"
 #include "client/handle.h"
+#include "client/homes.h"
 #include "session/nodes.h"
 
 /* Find "ARENA/OBJECT" or "ARENA@NODE/OBJECT". */
@@ -32,7 +33,7 @@ static struct tally_handle *api_find_path(struct tally_node *node,
 
 /**
  * tally_api_get - a kernel user of an object begins to use it
- * @user: the user; begins here
+ * @size: bytes of what the type has for it, struct tally_api_user first
  * @net: network namespace of the node
  * @name: name of our node; NULL for the first one
  * @path: "ARENA/OBJECT" or "ARENA@NODE/OBJECT"
@@ -40,33 +41,43 @@ static struct tally_handle *api_find_path(struct tally_node *node,
  * @timeout: jiffies
  *
  * Context: process, sleeps, killable.
- * Return: 0 or what tally_counter_get() returns.
+ * Return: @size bytes, zero behind the user, to be given to tally_api_put(); or
+ * what tally_counter_get() returns.
  */
-int tally_api_get(struct tally_api_user *user, struct net *net,
-		  const char *name, const char *path, u8 type, long timeout)
+void *tally_api_get(size_t size, struct net *net, const char *name,
+		    const char *path, u8 type, long timeout)
 {
 	struct tally_node *node = tally_node_find(net, name);
+	struct tally_api_user *user;
 	struct tally_handle *handle;
+	int err;
 
 	if (!node)
-		return -ENODEV;
+		return ERR_PTR(-ENODEV);
 	handle = api_find_path(node, path, timeout);
 	tally_node_put(node);
 	if (IS_ERR(handle))
-		return PTR_ERR(handle);
-	if (handle->ops->id != type) {
-		tally_handle_put(handle);
-		return -EPROTOTYPE;
-	}
+		return handle;
+	err = -EPROTOTYPE;
+	if (handle->ops->id != type)
+		goto err_put;
+	err = -ENOMEM;
+	user = kzalloc(size, GFP_KERNEL);
+	if (!user)
+		goto err_put;
 	user->handle = handle;
 	tally_user_add(handle->view->node, &user->user, "kernel",
 		       handle->view->name, handle->name);
-	return 0;
+	return user;
+
+err_put:
+	tally_handle_put(handle);
+	return ERR_PTR(err);
 }
 
 /**
  * tally_api_put - it uses it no more
- * @user: the user
+ * @user: the user, freed
  *
  * Context: process.
  */
@@ -74,4 +85,5 @@ void tally_api_put(struct tally_api_user *user)
 {
 	tally_user_del(user->handle->view->node, &user->user);
 	tally_handle_put(user->handle);
+	kfree(user);
 }

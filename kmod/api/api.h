@@ -7,7 +7,8 @@
 #include "session/node.h"
 
 /**
- * struct tally_api_user - a kernel user of an object
+ * struct tally_api_user - a kernel user of an object; the first member of what
+ *	each type has
  * @handle: the object, referenced
  * @user: tells the node
  */
@@ -16,8 +17,8 @@ struct tally_api_user {
 	struct tally_user user;
 };
 
-int tally_api_get(struct tally_api_user *user, struct net *net,
-		  const char *name, const char *path, u8 type, long timeout);
+void *tally_api_get(size_t size, struct net *net, const char *name,
+		    const char *path, u8 type, long timeout);
 void tally_api_put(struct tally_api_user *user);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "client/attach.h"
 
-#include <linux/user_namespace.h>
 #include "base/trace.h"
 #include "object/wire.h"
 #include "session/peer.h"
@@ -9,16 +8,6 @@
 #include "session/session.h"
 
 #define VIEW_PAUSE	msecs_to_jiffies(20)	/* before asking again */
-
-static int view_pause(const struct tally_until *until)
-{
-	long left = tally_until_left(until);
-
-	if (!left)
-		return -ETIMEDOUT;
-	schedule_timeout_killable(min_t(long, left, VIEW_PAUSE));
-	return fatal_signal_pending(current) ? -EINTR : 0;
-}
 
 /**
  * tally_view_ask - a request that may be repeated
@@ -47,71 +36,40 @@ int tally_view_ask(struct tally_session *s, u16 type, const void *body,
 		*reply_len = size;
 		err = tally_session_call(s, type, body, len, reply, reply_len,
 					 tally_until_left(until));
-		if (err != -EAGAIN)
-			break;
-		err = view_pause(until);
-		if (err)
+		if (err != -EAGAIN && err != -EREMOTEIO)
 			return err;
+		if (err == -EAGAIN)
+			schedule_timeout_killable(min_t(long, VIEW_PAUSE,
+							tally_until_left(until)));
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (!tally_until_left(until))
+			return -ETIMEDOUT;
+		if (err == -EREMOTEIO)
+			return -ENOTCONN;
 	}
-	if (err != -EREMOTEIO)
-		return err;
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	return tally_until_left(until) ? -ENOTCONN : -ETIMEDOUT;
 }
 
 static bool view_reply_valid(struct tally_view *view,
 			     const struct tally_rep_attach *rep, u32 len)
 {
 	u32 words = be32_to_cpu(rep->words);
-	bool direct = rep->path == TALLY_PATH_DIRECT;
+	struct tally_owner owner;
+	bool direct = rep->path == TALLY_PATH_DIRECT &&
+		      rep->mode == TALLY_MODE_NIC &&
+		      !view->node->config.no_atomics;
 
-	if (len != sizeof(*rep) || rep->reserved || rep->reserved2 ||
-	    !rep->arena)
-		return false;
-	if (rep->mode != TALLY_MODE_NIC && rep->mode != TALLY_MODE_CPU)
-		return false;
-	if (rep->access != TALLY_ACCESS_RO && rep->access != TALLY_ACCESS_RW)
-		return false;
-	if (direct && (rep->mode != TALLY_MODE_NIC ||
-		       view->node->config.no_atomics))
-		return false;
-	if (!direct && (rep->path != TALLY_PATH_MESSAGE || rep->rkey ||
-			rep->addr))
-		return false;
-	if (!words || words > TALLY_WORDS_MAX ||
-	    !IS_ALIGNED(words, TALLY_ENTRY_SIZE) ||
-	    !IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)))
-		return false;
-	if (be32_to_cpu(rep->perm) & ~0777)
-		return false;
-	return uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
-	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid)));
-}
-
-static int view_set_session(struct tally_view *view, struct tally_session *s,
-			    const struct tally_rep_attach *rep)
-{
-	unsigned long flags;
-	int err = 0;
-
-	lockdep_assert_held(&view->lock);
-	if (!view->remote_id)
-		err = tally_view_know(view, s->peer_incarnation,
-				      be32_to_cpu(rep->arena));
-	if (err)
-		return err;
-	tally_session_get(s);
-	spin_lock_irqsave(&view->spin, flags);
-	view->session = s;
-	view->rkey = be32_to_cpu(rep->rkey);
-	view->addr = be64_to_cpu(rep->addr);
-	view->reach = rep->path == TALLY_PATH_DIRECT ? TALLY_REACH_LANE :
-						       TALLY_REACH_MESSAGE;
-	spin_unlock_irqrestore(&view->spin, flags);
-	view->words = be32_to_cpu(rep->words);
-	view->mode = rep->mode;
-	return 0;
+	return len == sizeof(*rep) && rep->arena && !rep->reserved &&
+	       !rep->reserved2 &&
+	       (rep->mode == TALLY_MODE_NIC || rep->mode == TALLY_MODE_CPU) &&
+	       (rep->access == TALLY_ACCESS_RO ||
+		rep->access == TALLY_ACCESS_RW) &&
+	       (direct || (rep->path == TALLY_PATH_MESSAGE && !rep->rkey &&
+			   !rep->addr)) &&
+	       words && words <= TALLY_WORDS_MAX &&
+	       IS_ALIGNED(words, TALLY_ENTRY_SIZE) &&
+	       IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)) &&
+	       tally_owner_read(&owner, rep->uid, rep->gid, rep->perm);
 }
 
 /*
@@ -121,24 +79,38 @@ static int view_set_session(struct tally_view *view, struct tally_session *s,
 static int view_accept(struct tally_view *view, struct tally_session *s,
 		       const struct tally_rep_attach *rep)
 {
+	struct tally_key key = {
+		.home = s->peer_incarnation,
+		.arena = be32_to_cpu(rep->arena),
+	};
+	unsigned long flags;
 	int err = 0;
 
 	lockdep_assert_held(&view->lock);
 	if (tally_view_final(view->error))
 		return view->error;
-	if (view->remote_id && view->remote_id != be32_to_cpu(rep->arena))
+	if (view->remote_id && view->remote_id != key.arena)
 		return -EIDRM;
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
 	    (view->session && view->session != s))
 		return -ENOTCONN;
-	if (!view->session)
-		err = view_set_session(view, s, rep);
+	if (!view->remote_id)
+		err = tally_views_know(view->node, &view->known, key);
 	if (err)
 		return err;
+	view->remote_id = key.arena;
+	if (!view->session) {
+		spin_lock_irqsave(&view->spin, flags);
+		view->session = tally_session_get(s);
+		view->rkey = be32_to_cpu(rep->rkey);
+		view->addr = be64_to_cpu(rep->addr);
+		view->reach = rep->path == TALLY_PATH_DIRECT ?
+			      TALLY_REACH_LANE : TALLY_REACH_MESSAGE;
+		spin_unlock_irqrestore(&view->spin, flags);
+		view->words = be32_to_cpu(rep->words);
+	}
 	view->access = rep->access;
-	view->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
-	view->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
-	view->perm = be32_to_cpu(rep->perm);
+	tally_owner_read(&view->owner, rep->uid, rep->gid, rep->perm);
 	WRITE_ONCE(view->error, 0);
 	return 0;
 }
@@ -185,16 +157,16 @@ static int view_attach_remote(struct tally_view *view,
 {
 	struct tally_peer *peer = tally_peer_find(view->node, view->home);
 	struct tally_session *s;
-	int err = -ENOTCONN;
+	int err;
 
 	if (!peer)
 		return -ENOTCONN;
 	s = tally_peer_session(peer);
-	if (s) {
-		err = view_attach_session(view, s, until);
-		tally_session_put(s);
-	}
 	tally_peer_put(peer);
+	if (!s)
+		return -ENOTCONN;
+	err = view_attach_session(view, s, until);
+	tally_session_put(s);
 	return err;
 }
 
@@ -215,14 +187,11 @@ static int view_attach_local(struct tally_view *view,
 		return err;
 	mutex_lock(&view->lock);
 	mutex_lock(&arena->lock);
-	view->mode = arena->mode;
 	view->reach = arena->mode == TALLY_MODE_NIC ? TALLY_REACH_LOOP :
 						      TALLY_REACH_CPU;
 	view->words = arena->config.words;
 	view->access = TALLY_ACCESS_RW;
-	view->uid = arena->config.uid;
-	view->gid = arena->config.gid;
-	view->perm = arena->config.perm;
+	view->owner = arena->config.owner;
 	mutex_unlock(&arena->lock);
 	if (!tally_view_final(view->error))
 		WRITE_ONCE(view->error, 0);
@@ -246,15 +215,12 @@ static int view_attach_local(struct tally_view *view,
 int tally_view_attach(struct tally_view *view, bool again,
 		      const struct tally_until *until)
 {
-	bool settled;
 	int err = 0;
 
 	mutex_lock(&view->lock);
 	while (view->attaching && !err)
 		err = tally_view_wait(view, until);
-	settled = err || tally_view_final(view->error) ||
-		  (!view->error && !again);
-	if (settled) {
+	if (err || tally_view_final(view->error) || (!view->error && !again)) {
 		err = err ? err : view->error;
 		mutex_unlock(&view->lock);
 		return err;
@@ -269,5 +235,27 @@ int tally_view_attach(struct tally_view *view, bool again,
 	view->attaching = false;
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
+	return err;
+}
+
+/**
+ * tally_view_may_write - may this node write in the arena?
+ * @view: attached
+ * @until: when to give up
+ *
+ * The home says nothing when it gives more rights: so it is asked first.
+ *
+ * Context: process, sleeps, killable, no locks held.
+ * Return: 0, -EACCES or what tally_view_attach() returns.
+ */
+int tally_view_may_write(struct tally_view *view,
+			 const struct tally_until *until)
+{
+	int err = 0;
+
+	if (READ_ONCE(view->access) != TALLY_ACCESS_RW)
+		err = tally_view_attach(view, true, until);
+	if (!err && READ_ONCE(view->access) != TALLY_ACCESS_RW)
+		err = -EACCES;
 	return err;
 }

@@ -7,6 +7,8 @@
 
 int tally_view_attach(struct tally_view *view, bool again,
 		      const struct tally_until *until);
+int tally_view_may_write(struct tally_view *view,
+			 const struct tally_until *until);
 int tally_view_ask(struct tally_session *s, u16 type, const void *body,
 		   u32 len, void *reply, u32 *reply_len,
 		   const struct tally_until *until);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "base/work.h"
 #include "client/handle.h"
 
 #include <linux/err.h>
 #include <linux/jhash.h>
 #include <linux/slab.h>
-#include <linux/user_namespace.h>
 #include "base/name.h"
 #include "base/trace.h"
 #include "client/attach.h"
@@ -15,19 +13,11 @@
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
 
-static bool handle_is(const struct tally_handle *handle,
-		      const struct tally_rep_open *rep)
-{
-	return handle->id == be32_to_cpu(rep->object) &&
-	       handle->generation == be32_to_cpu(rep->generation) &&
-	       handle->word == be32_to_cpu(rep->word) &&
-	       handle->size == be64_to_cpu(rep->size) &&
-	       handle->ops->id == rep->type;
-}
-
 static int handle_make(struct tally_handle *handle,
 		       const struct tally_rep_open *rep)
 {
+	struct tally_view *view = handle->view;
+	struct tally_key key = view->known.key;
 	unsigned long flags;
 	int err = 0;
 
@@ -36,41 +26,25 @@ static int handle_make(struct tally_handle *handle,
 	handle->word = be32_to_cpu(rep->word);
 	handle->size = be64_to_cpu(rep->size);
 	handle->ops = tally_type(rep->type);
-	handle->hash = jhash_3words(handle->view->remote_id, handle->id,
+	handle->hash = jhash_3words(view->remote_id, handle->id,
 				    handle->word, 0);
 	if (handle->ops->attach)
 		err = handle->ops->attach(handle, rep);
 	if (err)
 		return err;
+	key.object = handle->id;
 	if (!handle->object)
-		err = tally_handle_know(handle);
+		err = tally_views_know(view->node, &handle->known, key);
 	if (err) {
 		if (handle->ops->release)
 			handle->ops->release(handle);
+		handle->part = NULL;
 		return err;
 	}
 	spin_lock_irqsave(&handle->spin, flags);
 	WRITE_ONCE(handle->made, true);
 	spin_unlock_irqrestore(&handle->spin, flags);
 	return 0;
-}
-
-/*
- * The first time it becomes that object, later it must still be that one.
- * Only the opener does this, so nothing else changes the handle meanwhile;
- * FORGET leaves alone what is being opened.
- */
-static int handle_become(struct tally_handle *handle,
-			 const struct tally_rep_open *rep)
-{
-	handle->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
-	handle->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
-	handle->perm = be32_to_cpu(rep->perm);
-	if (!handle->made)
-		return handle_make(handle, rep);
-	if (!handle_is(handle, rep))
-		return -EIDRM;
-	return handle->ops->attach ? handle->ops->attach(handle, rep) : 0;
 }
 
 /* It can be used from here on, unless something came between. */
@@ -93,6 +67,35 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s)
 	if (!err)
 		WRITE_ONCE(handle->error, 0);
 	spin_unlock_irqrestore(&handle->spin, flags);
+	return err;
+}
+
+/*
+ * The first time it becomes that object, later it must still be that one.
+ * Only the opener does this, so nothing else changes the handle meanwhile;
+ * FORGET leaves alone what is being opened. @s: NULL: it is ours.
+ */
+static int handle_become(struct tally_handle *handle, struct tally_session *s,
+			 const struct tally_rep_open *rep)
+{
+	int err = 0;
+
+	tally_owner_read(&handle->owner, rep->uid, rep->gid, rep->perm);
+	if (!handle->made)
+		err = handle_make(handle, rep);
+	else if (handle->id != be32_to_cpu(rep->object) ||
+		 handle->generation != be32_to_cpu(rep->generation) ||
+		 handle->word != be32_to_cpu(rep->word) ||
+		 handle->size != be64_to_cpu(rep->size) ||
+		 handle->ops->id != rep->type)
+		err = -EIDRM;
+	else if (handle->ops->attach)
+		err = handle->ops->attach(handle, rep);
+	if (err)
+		return err;
+	mutex_lock(&handle->view->lock);
+	err = handle_opened(handle, s);
+	mutex_unlock(&handle->view->lock);
 	return err;
 }
 
@@ -127,31 +130,19 @@ static void handle_take_object(struct tally_handle *handle,
 	tally_object_watch(object, &handle->watch);
 }
 
-static int handle_open_local(struct tally_handle *handle,
-			     const struct tally_until *until)
+static int handle_open_local(struct tally_handle *handle)
 {
-	struct tally_view *view = handle->view;
-	struct tally_object *object;
+	struct tally_arena *arena = handle->view->arena;
+	struct tally_object *object = tally_object_find(arena, handle->name);
 	struct tally_rep_open rep;
-	int err;
 
-	err = tally_view_attach(view, false, until);
-	if (err)
-		return err;
-	object = tally_object_find(view->arena, handle->name);
 	if (!object)
 		return -ENOENT;
-	mutex_lock(&view->arena->lock);
+	mutex_lock(&arena->lock);
 	tally_object_fill(object, NULL, &rep);
-	mutex_unlock(&view->arena->lock);
+	mutex_unlock(&arena->lock);
 	handle_take_object(handle, object);
-	err = handle_become(handle, &rep);
-	if (err)
-		return err;
-	mutex_lock(&view->lock);
-	err = handle_opened(handle, NULL);
-	mutex_unlock(&view->lock);
-	return err;
+	return handle_become(handle, NULL, &rep);
 }
 
 static bool reply_valid(const struct tally_view *view,
@@ -159,13 +150,12 @@ static bool reply_valid(const struct tally_view *view,
 {
 	const struct tally_type_ops *ops = tally_type(rep->type);
 	u32 word = be32_to_cpu(rep->word);
+	struct tally_owner owner;
 
 	return len == sizeof(*rep) && rep->object && !rep->reserved &&
 	       IS_ALIGNED(word, TALLY_ENTRY_SIZE) &&
 	       word <= view->words - TALLY_ENTRY_SIZE &&
-	       !(be32_to_cpu(rep->perm) & ~0777) &&
-	       uid_valid(make_kuid(&init_user_ns, be32_to_cpu(rep->uid))) &&
-	       gid_valid(make_kgid(&init_user_ns, be32_to_cpu(rep->gid))) &&
+	       tally_owner_read(&owner, rep->uid, rep->gid, rep->perm) &&
 	       ops && (!ops->valid || ops->valid(rep));
 }
 
@@ -192,26 +182,16 @@ static int handle_open_session(struct tally_handle *handle,
 		tally_session_violation(s, "malformed answer to OPEN");
 		return -EPROTO;
 	}
-	err = handle_become(handle, &rep);
-	if (err)
-		return err;
-	mutex_lock(&view->lock);
-	err = handle_opened(handle, s);
-	mutex_unlock(&view->lock);
-	return err;
+	return handle_become(handle, s, &rep);
 }
 
 static int handle_open_remote(struct tally_handle *handle,
 			      const struct tally_until *until)
 {
 	struct tally_view *view = handle->view;
-	struct tally_session *s;
+	struct tally_session *s = tally_view_session(view);
 	int err;
 
-	err = tally_view_attach(view, false, until);
-	if (err)
-		return err;
-	s = tally_view_session(view);
 	if (!s)
 		return -ENOTCONN;
 	err = handle_open_session(handle, s, until);
@@ -261,8 +241,10 @@ int tally_handle_open(struct tally_handle *handle,
 	view->opening++;
 	mutex_unlock(&view->lock);
 
-	err = view->arena ? handle_open_local(handle, until) :
-			    handle_open_remote(handle, until);
+	err = tally_view_attach(view, false, until);
+	if (!err)
+		err = view->arena ? handle_open_local(handle) :
+				    handle_open_remote(handle, until);
 	if (err == -EIDRM)
 		tally_handle_fail(handle, err);
 
@@ -321,12 +303,7 @@ int tally_handle_enter(struct tally_handle *handle, long timeout)
 	}
 }
 
-/**
- * tally_handle_leave - an operation has ended
- * @handle: which
- *
- * Context: any.
- */
+/* An operation has ended. Context: any. */
 void tally_handle_leave(struct tally_handle *handle)
 {
 	unsigned long flags;
@@ -337,19 +314,12 @@ void tally_handle_leave(struct tally_handle *handle)
 	say = !--handle->inside && handle->forget;
 	spin_unlock_irqrestore(&handle->spin, flags);
 	/* Where the last reference is gone, the release sees to it. */
-	if (!say || !kref_get_unless_zero(&handle->ref))
-		return;
-	tally_work_queue(handle->view->node->wq, &handle->forget_work,
-			 &handle->ref);
-	tally_handle_put(handle);
+	if (say && kref_get_unless_zero(&handle->ref) &&
+	    !queue_work(handle->view->node->wq, &handle->forget_work))
+		tally_handle_put(handle);
 }
 
-/**
- * tally_handle_doubt - an operation on the word ended unknown
- * @handle: which; the caller is inside
- *
- * Context: any.
- */
+/* An operation on the word, still inside, ended unknown. Context: any. */
 void tally_handle_doubt(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
@@ -421,41 +391,28 @@ void tally_handle_forget(struct tally_handle *handle, struct tally_owed *owed)
 }
 
 /*
- * Where an operation of this link ended unknown, it may still be executed, and
- * nothing must be promised before the next link or the end of the session.
+ * Tell the home that this node uses it no more. Where an operation of this link
+ * ended unknown, it may still be executed, and nothing must be promised before
+ * the next link or the end of the session.
  */
-static bool handle_without_doubt(struct tally_handle *handle,
-				 struct tally_session *s)
+static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 {
 	/* By then the link is back or the session is OVER. */
 	struct tally_until until =
 		tally_until(2 * msecs_to_jiffies(s->lease_ms));
+	struct tally_wire_object body = tally_handle_wire(handle);
 	struct tally_view *view = handle->view;
-	bool doubt;
+	u32 len = 0;
 	int err = 0;
 
 	mutex_lock(&view->lock);
-	do {
-		doubt = view->session == s &&
-			handle->doubt == READ_ONCE(s->link_nr);
-		if (doubt)
-			err = tally_view_wait(view, &until);
-	} while (doubt && !err);
+	while (!err && view->session == s &&
+	       handle->doubt == READ_ONCE(s->link_nr))
+		err = tally_view_wait(view, &until);
 	mutex_unlock(&view->lock);
-	return !doubt;
-}
-
-/* Tell the home that this node uses it no more. */
-static bool handle_close(struct tally_handle *handle, struct tally_session *s)
-{
-	struct tally_until until = tally_until(HANDLE_CLOSE_WAIT);
-	struct tally_wire_object body = {
-		.arena = cpu_to_be32(handle->view->remote_id),
-		.object = cpu_to_be32(handle->id),
-		.generation = cpu_to_be32(handle->generation),
-	};
-	u32 len = 0;
-
+	if (err)
+		return false;
+	until = tally_until(HANDLE_CLOSE_WAIT);
 	return !tally_view_ask(s, TALLY_MSG_CLOSE, &body, sizeof(body), NULL,
 			       &len, &until);
 }
@@ -474,13 +431,13 @@ static void handle_release_work(struct work_struct *work)
 		handle->ops->release(handle);
 	WARN_ON_ONCE(handle->inside);
 	s = tally_view_session(view);
-	if (s && !READ_ONCE(handle->error) && handle_without_doubt(handle, s))
+	if (s && !READ_ONCE(handle->error))
 		closed = handle_close(handle, s);
 	mutex_lock(&view->lock);
 	tally_handle_del(handle);
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
-	/* Out of the tables: a FORGET that did not find it is answered at once. */
+	/* Out of the tables: FORGET that does not find it is answered. */
 	if (s && handle->forget && !closed)
 		tally_owed_queue(handle->forget, s, view->remote_id,
 				 handle->doubt);
@@ -619,7 +576,7 @@ int tally_handle_no_conn(struct tally_handle *handle)
 {
 	int err = READ_ONCE(handle->error);
 
-	if (err)
-		return handle_why(handle, err);
-	return handle->view->arena ? -ENETDOWN : handle_why(handle, -ENOTCONN);
+	if (!err)
+		err = handle->view->arena ? -ENETDOWN : -ENOTCONN;
+	return handle_why(handle, err);
 }

@@ -27,7 +27,6 @@ struct tally_owed *tally_owed_alloc(u32 id, u32 generation);
 void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
 		      u32 arena, u32 doubt);
 void tally_owed_flush(struct tally_session *s);
-void tally_owed_drop(struct tally_session *s);
 
 /* With view->lock. */
 bool tally_early_find(struct tally_view *view, u32 id, u32 generation);

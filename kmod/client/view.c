@@ -3,7 +3,9 @@
 
 #include <linux/err.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include "base/trace.h"
+#include "object/wire.h"
 #include "session/session.h"
 
 static const struct rhashtable_params view_names = {
@@ -30,41 +32,65 @@ static const struct rhashtable_params known_ids = {
 	.automatic_shrinking = true,
 };
 
-/**
- * tally_view_tables - make the tables of a node
- * @views: of it
- *
- * Return: 0 or a negative errno.
- */
-int tally_view_tables(struct tally_views *views)
+/* Make the views of a node that starts. 0 or a negative errno. */
+int tally_views_start(struct tally_node *node)
 {
-	int err = rhltable_init(&views->by_name, &view_names);
+	struct tally_views *views = kzalloc(sizeof(*views), GFP_KERNEL);
+	int err;
 
+	if (!views)
+		return -ENOMEM;
+	err = rhltable_init(&views->by_name, &view_names);
 	if (err)
-		return err;
+		goto err_free;
 	err = rhltable_init(&views->by_id, &known_ids);
 	if (err)
-		rhltable_destroy(&views->by_name);
+		goto err_names;
+	mutex_init(&views->lock);
+	INIT_LIST_HEAD(&views->list);
+	mutex_init(&views->owed_lock);
+	INIT_LIST_HEAD(&views->owed);
+	node->views = views;
+	return 0;
+
+err_names:
+	rhltable_destroy(&views->by_name);
+err_free:
+	kfree(views);
 	return err;
 }
 
-/**
- * tally_view_tables_free - undo tally_view_tables()
- * @views: no view is left
- */
-void tally_view_tables_free(struct tally_views *views)
+/* A node ends, its sessions are OVER: nothing of it can be used any more. */
+void tally_views_stop(struct tally_node *node)
 {
-	rhltable_destroy(&views->by_name);
-	rhltable_destroy(&views->by_id);
+	struct tally_views *views = node->views;
+	struct tally_view *view = NULL;
+
+	mutex_lock(&views->lock);
+	views->stopped = true;
+	mutex_unlock(&views->lock);
+	while ((view = tally_view_next(node, view)))
+		tally_view_fail(view, -ESHUTDOWN);
 }
 
-/**
- * tally_view_wait - wait until something of a view changes
- * @view: which; its lock is held, and given up meanwhile
- * @until: when to give up
- *
- * Context: process, sleeps, killable.
- * Return: 0, -ETIMEDOUT, -EINTR.
+/* The last reference to the node is gone. */
+void tally_views_free(struct tally_node *node)
+{
+	struct tally_views *views = node->views;
+
+	if (!views)
+		return;
+	rhltable_destroy(&views->by_name);
+	rhltable_destroy(&views->by_id);
+	mutex_destroy(&views->lock);
+	mutex_destroy(&views->owed_lock);
+	kfree(views);
+	node->views = NULL;
+}
+
+/*
+ * Wait until something of a view changes. Its lock is given up meanwhile.
+ * Return: 0, -ETIMEDOUT, -EINTR when killed.
  */
 int tally_view_wait(struct tally_view *view, const struct tally_until *until)
 {
@@ -82,10 +108,7 @@ int tally_view_wait(struct tally_view *view, const struct tally_until *until)
 	return ret ? 0 : -ETIMEDOUT;
 }
 
-/**
- * tally_view_changed - something changed that callers may wait for
- * @view: which; its lock is held
- */
+/* Something changed that callers may wait for. */
 void tally_view_changed(struct tally_view *view)
 {
 	lockdep_assert_held(&view->lock);
@@ -93,13 +116,6 @@ void tally_view_changed(struct tally_view *view)
 	wake_up_all(&view->wait);
 }
 
-/**
- * tally_view_get - take a reference
- * @view: of which the caller has one already
- *
- * Context: any.
- * Return: @view.
- */
 struct tally_view *tally_view_get(struct tally_view *view)
 {
 	kref_get(&view->ref);
@@ -129,24 +145,15 @@ static void view_release(struct kref *ref)
 	kfree_rcu(view, rcu);
 }
 
-/**
- * tally_view_put - drop a reference
- * @view: freed when it was the last
- *
- * Context: process.
- */
+/* Context: process. */
 void tally_view_put(struct tally_view *view)
 {
 	kref_put(&view->ref, view_release);
 }
 
-/**
- * tally_view_next - walk the views of a node
- * @node: which
- * @prev: where to go on, put by this call; NULL to begin
- *
- * Context: process.
- * Return: a reference, or NULL at the end.
+/*
+ * Walk the views of a node: puts @prev, which is NULL to begin. Return a
+ * reference, or NULL at the end. Context: process.
  */
 struct tally_view *tally_view_next(struct tally_node *node,
 				   struct tally_view *prev)
@@ -167,46 +174,7 @@ struct tally_view *tally_view_next(struct tally_node *node,
 	return view;
 }
 
-/**
- * tally_view_named - the usable view of an arena
- * @views: of a node, locked
- * @home: name of the home
- * @name: name of the arena
- * @arena: the arena when it is ours, else NULL
- *
- * Return: a reference or NULL.
- */
-struct tally_view *tally_view_named(struct tally_views *views,
-				    const char *home, const char *name,
-				    struct tally_arena *arena)
-{
-	char key[2][TALLY_NAME_SIZE] = {};
-	struct tally_view *view;
-	struct rhlist_head *at, *all;
-
-	lockdep_assert_held(&views->lock);
-	strscpy(key[0], name, sizeof(key[0]));
-	strscpy(key[1], home, sizeof(key[1]));
-	rcu_read_lock();
-	all = rhltable_lookup(&views->by_name, key, view_names);
-	rhl_for_each_entry_rcu(view, at, all, by_name)
-		if (view->arena == arena && tally_view_alive(view) &&
-		    kref_get_unless_zero(&view->ref))
-			goto out;
-	view = NULL;
-out:
-	rcu_read_unlock();
-	return view;
-}
-
-/**
- * tally_view_by_id - a view as its home calls it
- * @s: session with the home
- * @arena: id of the arena
- *
- * Context: process.
- * Return: a reference, or NULL.
- */
+/* A view as its home calls it, referenced, or NULL. */
 struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena)
 {
 	struct tally_key key = { .home = s->peer_incarnation, .arena = arena };
@@ -230,48 +198,39 @@ struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena)
 	return found;
 }
 
-/**
- * tally_view_know - from now on it is found by what its home calls it
- * @view: attached to another home for the first time; locked
- * @home: the home's incarnation
- * @arena: the arena's id there
- *
- * Return: 0 or a negative errno.
- */
-int tally_view_know(struct tally_view *view, u64 home, u32 arena)
+/* From now on it is found by what its home calls it. 0 or a negative errno. */
+int tally_views_know(struct tally_node *node, struct tally_known *known,
+		     struct tally_key key)
 {
 	int err;
 
-	lockdep_assert_held(&view->lock);
-	view->known.key.home = home;
-	view->known.key.arena = arena;
-	err = rhltable_insert(&view->node->views->by_id, &view->known.node,
-			      known_ids);
+	known->key = key;
+	err = rhltable_insert(&node->views->by_id, &known->node, known_ids);
 	if (err)
-		view->known.key = (struct tally_key){};
-	else
-		view->remote_id = arena;
+		known->key = (struct tally_key){};
 	return err;
 }
 
-/**
- * tally_view_alive - is it still the arena of that name?
- * @view: which
- *
- * Context: any.
- * Return: false when it can never be used again.
- */
+/* Take an owner from an answer of a home. False when it cannot be one. */
+bool tally_owner_read(struct tally_owner *owner, __be32 uid, __be32 gid,
+		      __be32 perm)
+{
+	owner->uid = make_kuid(&init_user_ns, be32_to_cpu(uid));
+	owner->gid = make_kgid(&init_user_ns, be32_to_cpu(gid));
+	owner->perm = be32_to_cpu(perm) & 0777;
+	return uid_valid(owner->uid) && gid_valid(owner->gid) &&
+	       owner->perm == be32_to_cpu(perm);
+}
+
+/* Is it still the arena of that name? If not, it can never be used again. */
 bool tally_view_alive(struct tally_view *view)
 {
 	return !tally_view_final(READ_ONCE(view->error));
 }
 
-/**
- * tally_view_session - the session with the home of a view
- * @view: which
- *
- * Context: any.
- * Return: a reference, or NULL when it is ours or the session is OVER.
+/*
+ * The session with the home, referenced; NULL when it is ours or the session is
+ * OVER. Context: any.
  */
 struct tally_session *tally_view_session(struct tally_view *view)
 {
@@ -286,13 +245,6 @@ struct tally_session *tally_view_session(struct tally_view *view)
 	return s;
 }
 
-/**
- * tally_handle_get - take a reference
- * @handle: of which the caller has one already
- *
- * Context: any.
- * Return: @handle.
- */
 struct tally_handle *tally_handle_get(struct tally_handle *handle)
 {
 	kref_get(&handle->ref);
@@ -307,26 +259,16 @@ static void handle_release(struct kref *ref)
 	queue_work(handle->view->node->wait_wq, &handle->release_work);
 }
 
-/**
- * tally_handle_put - drop a reference
- * @handle: closed and freed later, from the node's workqueue, when it was the
- *	last
- *
- * Context: any.
+/*
+ * Closed and freed later, from the node's workqueue, when it was the last
+ * reference. Context: any.
  */
 void tally_handle_put(struct tally_handle *handle)
 {
 	kref_put(&handle->ref, handle_release);
 }
 
-/**
- * tally_handle_next - walk the handles of a view
- * @view: which
- * @prev: where to go on, put by this call; NULL to begin
- *
- * Context: process, view->lock not held.
- * Return: a reference, or NULL at the end.
- */
+/* As tally_view_next(), without view->lock. */
 struct tally_handle *tally_handle_next(struct tally_view *view,
 				       struct tally_handle *prev)
 {
@@ -346,12 +288,7 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 	return handle;
 }
 
-/**
- * tally_handle_add - put a handle into its view
- * @handle: new, with view and name; the view is locked
- *
- * Return: 0 or a negative errno.
- */
+/* Put a new handle, with a name, into its view. 0 or a negative errno. */
 int tally_handle_add(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
@@ -364,10 +301,7 @@ int tally_handle_add(struct tally_handle *handle)
 	return err;
 }
 
-/**
- * tally_handle_del - take a handle out of its view
- * @handle: its last reference is gone; the view is locked
- */
+/* Take a handle whose last reference is gone out of its view. */
 void tally_handle_del(struct tally_handle *handle)
 {
 	struct tally_view *view = handle->view;
@@ -380,32 +314,9 @@ void tally_handle_del(struct tally_handle *handle)
 				known_ids);
 }
 
-/**
- * tally_handle_know - from now on it is found by what its home calls it
- * @handle: made, of another home
- *
- * Return: 0 or a negative errno.
- */
-int tally_handle_know(struct tally_handle *handle)
-{
-	struct tally_view *view = handle->view;
-	int err;
-
-	handle->known.key = view->known.key;
-	handle->known.key.object = handle->id;
-	err = rhltable_insert(&view->node->views->by_id, &handle->known.node,
-			      known_ids);
-	if (err)
-		handle->known.key = (struct tally_key){};
-	return err;
-}
-
-/**
- * tally_handle_named - a handle that may be usable, by its name
- * @view: its view, locked
- * @name: its name
- *
- * Return: the handle, whose last reference may be gone already, or NULL.
+/*
+ * A handle that may be usable, by its name, whose last reference may be gone
+ * already; or NULL.
  */
 struct tally_handle *tally_handle_named(struct tally_view *view,
 					const char *name)
@@ -466,16 +377,7 @@ struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
 	return found;
 }
 
-/**
- * tally_views_by_id - a handle as its home calls it
- * @s: session with the home
- * @arena: id of the arena
- * @id: id of the object
- * @generation: of that id
- *
- * Context: any.
- * Return: a reference, or NULL: there is none, or it is just being opened.
- */
+/* As tally_handle_known(), with a reference. Context: any. */
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation)
 {
@@ -489,13 +391,17 @@ struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 	return handle;
 }
 
-/**
- * tally_handle_alive - is it still the object of that name?
- * @handle: which
- *
- * Context: any.
- * Return: false when it can never be used again.
- */
+/* What its home calls it, in a message. */
+struct tally_wire_object tally_handle_wire(const struct tally_handle *handle)
+{
+	return (struct tally_wire_object){
+		.arena = cpu_to_be32(handle->view->remote_id),
+		.object = cpu_to_be32(handle->id),
+		.generation = cpu_to_be32(handle->generation),
+	};
+}
+
+/* Is it still the object of that name? If not, it can never be used again. */
 bool tally_handle_alive(struct tally_handle *handle)
 {
 	return !tally_view_final(READ_ONCE(handle->error)) &&
@@ -562,18 +468,33 @@ static void view_gone(struct tally_watch *watch)
 	tally_view_fail(container_of(watch, struct tally_view, watch), -EIDRM);
 }
 
-/**
- * tally_view_create - a view that is attached to nothing yet
- * @node: of which; its views are locked
- * @home: name of the home
- * @name: name of the arena
- * @arena: the arena when it is ours, else NULL
- *
- * Return: a reference, or an error pointer.
- */
-struct tally_view *tally_view_create(struct tally_node *node, const char *home,
-				     const char *name,
+/* The usable view of that arena, if there is one, referenced. */
+static struct tally_view *view_named(struct tally_views *views,
+				     const char *home, const char *name,
 				     struct tally_arena *arena)
+{
+	char key[2][TALLY_NAME_SIZE] = {};
+	struct tally_view *view;
+	struct rhlist_head *at, *all;
+
+	lockdep_assert_held(&views->lock);
+	strscpy(key[0], name, sizeof(key[0]));
+	strscpy(key[1], home, sizeof(key[1]));
+	rcu_read_lock();
+	all = rhltable_lookup(&views->by_name, key, view_names);
+	rhl_for_each_entry_rcu(view, at, all, by_name)
+		if (view->arena == arena && tally_view_alive(view) &&
+		    kref_get_unless_zero(&view->ref))
+			goto out;
+	view = NULL;
+out:
+	rcu_read_unlock();
+	return view;
+}
+
+static struct tally_view *view_create(struct tally_node *node,
+				      const char *home, const char *name,
+				      struct tally_arena *arena)
 {
 	struct tally_view *view = kzalloc(sizeof(*view), GFP_KERNEL_ACCOUNT);
 	struct tally_views *views = node->views;
@@ -612,4 +533,31 @@ err_free:
 	mutex_destroy(&view->lock);
 	kfree(view);
 	return ERR_PTR(err);
+}
+
+/**
+ * tally_view_of - the usable view of an arena, made if there is none
+ * @node: our node
+ * @home: name of the home
+ * @name: name of the arena
+ * @arena: the arena when it is ours, else NULL
+ *
+ * Context: process.
+ * Return: a reference to a view that may have to be attached yet, or an error
+ * pointer.
+ */
+struct tally_view *tally_view_of(struct tally_node *node, const char *home,
+				 const char *name, struct tally_arena *arena)
+{
+	struct tally_views *views = node->views;
+	struct tally_view *view;
+
+	mutex_lock(&views->lock);
+	if (views->stopped)
+		view = ERR_PTR(-ESHUTDOWN);
+	else
+		view = view_named(views, home, name, arena) ?:
+		       view_create(node, home, name, arena);
+	mutex_unlock(&views->lock);
+	return view;
 }

@@ -70,11 +70,8 @@ struct tally_known {
  * @addr: address of the word table (REACH_LANE)
  * @words: its bytes
  * @reach: enum tally_reach
- * @mode: TALLY_MODE_* at the home
  * @access: TALLY_ACCESS_* of this node
- * @uid: owner of the directory
- * @gid: its group
- * @perm: its permission bits
+ * @owner: of the directory
  * @spin: protects @session, @rkey, @addr, @reach, for any context
  * @lock: protects everything but the constant parts
  * @wait: woken when @changes changes
@@ -105,11 +102,8 @@ struct tally_view {
 	u64 addr;
 	u32 words;
 	enum tally_reach reach;
-	u8 mode;
 	u8 access;
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
+	struct tally_owner owner;
 	spinlock_t spin;	/* see above */
 	struct mutex lock;	/* see above */
 	wait_queue_head_t wait;
@@ -140,9 +134,7 @@ struct tally_view {
  * @word: offset of its entry in the word table
  * @object: the object if it is ours, referenced, else NULL
  * @size: bytes of its file
- * @uid: owner
- * @gid: group
- * @perm: permission bits
+ * @owner: of its file
  * @hash: chooses the lane
  * @opening: it is being opened just now; under view->lock
  * @spin: protects @error, @made, @inside, @forget, @doubt
@@ -173,9 +165,7 @@ struct tally_handle {
 	u32 word;
 	struct tally_object *object;
 	u64 size;
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
+	struct tally_owner owner;
 	u32 hash;
 	bool opening;
 	spinlock_t spin;	/* see above */
@@ -215,22 +205,19 @@ static inline bool tally_view_final(int err)
 	return err && err != -ENOTCONN;
 }
 
-int tally_view_tables(struct tally_views *views);
-void tally_view_tables_free(struct tally_views *views);
+int tally_views_start(struct tally_node *node);
+void tally_views_stop(struct tally_node *node);
+void tally_views_free(struct tally_node *node);
 
-/* With views->lock. */
-struct tally_view *tally_view_create(struct tally_node *node, const char *home,
-				     const char *name,
-				     struct tally_arena *arena);
-struct tally_view *tally_view_named(struct tally_views *views,
-				    const char *home, const char *name,
-				    struct tally_arena *arena);
-
+struct tally_view *tally_view_of(struct tally_node *node, const char *home,
+				 const char *name, struct tally_arena *arena);
 struct tally_view *tally_view_get(struct tally_view *view);
 void tally_view_put(struct tally_view *view);
 struct tally_view *tally_view_next(struct tally_node *node,
 				   struct tally_view *prev);
 struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena);
+bool tally_owner_read(struct tally_owner *owner, __be32 uid, __be32 gid,
+		      __be32 perm);
 bool tally_view_alive(struct tally_view *view);
 struct tally_session *tally_view_session(struct tally_view *view);
 void tally_view_fail(struct tally_view *view, int err);
@@ -238,12 +225,12 @@ void tally_view_fail(struct tally_view *view, int err);
 /* With view->lock, which the first gives up meanwhile. */
 int tally_view_wait(struct tally_view *view, const struct tally_until *until);
 void tally_view_changed(struct tally_view *view);
-int tally_view_know(struct tally_view *view, u64 home, u32 arena);
+int tally_views_know(struct tally_node *node, struct tally_known *known,
+		     struct tally_key key);
 
 /* With view->lock: into and out of its tables. */
 int tally_handle_add(struct tally_handle *handle);
 void tally_handle_del(struct tally_handle *handle);
-int tally_handle_know(struct tally_handle *handle);
 struct tally_handle *tally_handle_named(struct tally_view *view,
 					const char *name);
 /* Likewise, or under RCU. */
@@ -256,6 +243,7 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 				       struct tally_handle *prev);
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation);
+struct tally_wire_object tally_handle_wire(const struct tally_handle *handle);
 bool tally_handle_alive(struct tally_handle *handle);
 void tally_handle_fail(struct tally_handle *handle, int err);
 

@@ -7,109 +7,29 @@
 #include "session/session.h"
 
 /**
- * tally_views_start - make the views of a node that starts
- * @node: which
- *
- * Return: 0 or a negative errno.
- */
-int tally_views_start(struct tally_node *node)
-{
-	struct tally_views *views = kzalloc(sizeof(*views), GFP_KERNEL);
-	int err;
-
-	if (!views)
-		return -ENOMEM;
-	err = tally_view_tables(views);
-	if (err) {
-		kfree(views);
-		return err;
-	}
-	mutex_init(&views->lock);
-	INIT_LIST_HEAD(&views->list);
-	mutex_init(&views->owed_lock);
-	INIT_LIST_HEAD(&views->owed);
-	node->views = views;
-	return 0;
-}
-
-/**
- * tally_views_stop - a node ends: nothing of it can be used any more
- * @node: which; all its sessions are OVER
- *
- * Context: process, does not wait for the network.
- */
-void tally_views_stop(struct tally_node *node)
-{
-	struct tally_views *views = node->views;
-	struct tally_view *view = NULL;
-
-	mutex_lock(&views->lock);
-	views->stopped = true;
-	mutex_unlock(&views->lock);
-	while ((view = tally_view_next(node, view)))
-		tally_view_fail(view, -ESHUTDOWN);
-}
-
-/**
- * tally_views_free - the last reference to the node is gone
- * @node: which
- */
-void tally_views_free(struct tally_node *node)
-{
-	if (!node->views)
-		return;
-	tally_view_tables_free(node->views);
-	mutex_destroy(&node->views->lock);
-	mutex_destroy(&node->views->owed_lock);
-	kfree(node->views);
-	node->views = NULL;
-}
-
-/**
  * tally_views_each - do something with the handles of a session
- * @s: session with the home
+ * @node: our node
+ * @s: session with the home, or NULL for the handles of all homes
  * @type: TALLY_TYPE_* of the handles
  * @fn: called for each, without locks
  * @ctx: given to @fn
  *
  * Context: process.
  */
-void tally_views_each(struct tally_session *s, u8 type,
+void tally_views_each(struct tally_node *node, struct tally_session *s, u8 type,
 		      void (*fn)(struct tally_handle *handle, void *ctx),
 		      void *ctx)
 {
 	struct tally_handle *handle = NULL;
 	struct tally_view *view = NULL;
 
-	while ((view = tally_view_next(s->node, view))) {
-		if (READ_ONCE(view->session) != s)
+	while ((view = tally_view_next(node, view))) {
+		if (s && READ_ONCE(view->session) != s)
 			continue;
 		while ((handle = tally_handle_next(view, handle)))
 			if (READ_ONCE(handle->made) && handle->ops->id == type)
 				fn(handle, ctx);
 	}
-}
-
-/**
- * tally_views_all - call a function for every handle of a node
- * @node: our node
- * @type: TALLY_TYPE_* of the objects
- * @fn: the function
- * @ctx: its second argument
- *
- * Context: process.
- */
-void tally_views_all(struct tally_node *node, u8 type,
-		     void (*fn)(struct tally_handle *handle, void *ctx),
-		     void *ctx)
-{
-	struct tally_handle *handle = NULL;
-	struct tally_view *view = NULL;
-
-	while ((view = tally_view_next(node, view)))
-		while ((handle = tally_handle_next(view, handle)))
-			if (READ_ONCE(handle->made) && handle->ops->id == type)
-				fn(handle, ctx);
 }
 
 /* Takes @owed over. */
@@ -249,7 +169,7 @@ void tally_views_session_over(struct tally_session *s)
 	struct tally_handle *handle = NULL;
 	struct tally_view *view = NULL;
 
-	tally_owed_drop(s);
+	tally_owed_flush(s);
 	while ((view = tally_view_next(s->node, view))) {
 		if (!view_drop(view, s))
 			continue;

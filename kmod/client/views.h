@@ -5,19 +5,12 @@
 
 #include "client/view.h"
 
-int tally_views_start(struct tally_node *node);
-void tally_views_stop(struct tally_node *node);
-void tally_views_free(struct tally_node *node);
-
 void tally_views_session_live(struct tally_session *s, bool resumed);
 void tally_views_session_over(struct tally_session *s);
 int tally_views_forget(struct tally_session *s, const void *body, u32 len);
 
-void tally_views_each(struct tally_session *s, u8 type,
+void tally_views_each(struct tally_node *node, struct tally_session *s, u8 type,
 		      void (*fn)(struct tally_handle *handle, void *ctx),
 		      void *ctx);
-void tally_views_all(struct tally_node *node, u8 type,
-		     void (*fn)(struct tally_handle *handle, void *ctx),
-		     void *ctx);
 
 #endif

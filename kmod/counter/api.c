@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The exported kernel API of counters. */
 #include <linux/export.h>
-#include <linux/slab.h>
 #include <linux/tally.h>
 #include "api/api.h"
 #include "counter/client.h"
@@ -30,17 +29,8 @@ struct tally_counter {
 struct tally_counter *tally_counter_get(struct net *net, const char *node,
 					const char *path, long timeout)
 {
-	struct tally_counter *counter = kzalloc(sizeof(*counter), GFP_KERNEL);
-	int err;
-
-	if (!counter)
-		return ERR_PTR(-ENOMEM);
-	err = tally_api_get(&counter->user, net, node, path, TALLY_TYPE_COUNTER,
-			    timeout);
-	if (!err)
-		return counter;
-	kfree(counter);
-	return ERR_PTR(err);
+	return tally_api_get(sizeof(struct tally_counter), net, node, path,
+			     TALLY_TYPE_COUNTER, timeout);
 }
 EXPORT_SYMBOL_GPL(tally_counter_get);
 
@@ -55,7 +45,6 @@ EXPORT_SYMBOL_GPL(tally_counter_get);
 void tally_counter_put(struct tally_counter *counter)
 {
 	tally_api_put(&counter->user);
-	kfree(counter);
 }
 EXPORT_SYMBOL_GPL(tally_counter_put);
 

@@ -24,13 +24,6 @@ struct counter_call {
 	struct tally_handle *handle;
 };
 
-/* What is to be done with the word: see struct tally_op. */
-struct counter_word {
-	enum tally_op_type type;
-	u64 compare;
-	u64 value;
-};
-
 /* Kept for the handle's next operation, as most have one at a time. */
 static void counter_call_free(struct kref *ref)
 {
@@ -41,26 +34,21 @@ static void counter_call_free(struct kref *ref)
 }
 
 /* Nothing of it is on the wire any more. */
-static void counter_call_end(struct counter_call *call)
+static void counter_op_done(struct tally_op *op)
 {
+	struct counter_call *call = container_of(op, struct counter_call, op);
 	struct tally_handle *handle = call->handle;
 
-	if (call->op.status == -EREMOTEIO)
+	complete(&call->finished);
+	if (op->status == -EREMOTEIO)
 		tally_handle_doubt(handle);
 	tally_handle_leave(handle);
 	kref_put(&call->ref, counter_call_free);
 	tally_handle_put(handle);
 }
 
-static void counter_op_done(struct tally_op *op)
-{
-	struct counter_call *call = container_of(op, struct counter_call, op);
-
-	complete(&call->finished);
-	counter_call_end(call);
-}
-
-static struct counter_call *counter_call_alloc(struct tally_handle *handle)
+static struct counter_call *counter_call_alloc(struct tally_handle *handle,
+					       const struct tally_op *op)
 {
 	struct counter_call *call = xchg(&handle->part, NULL);
 
@@ -68,53 +56,18 @@ static struct counter_call *counter_call_alloc(struct tally_handle *handle)
 		call = kmalloc(sizeof(*call), GFP_KERNEL);
 	if (!call)
 		return NULL;
-	memset(call, 0, sizeof(*call));
+	*call = (struct counter_call){
+		.op = *op,
+		.ref = KREF_INIT(2),	/* one is the completion's */
+		.handle = tally_handle_get(handle),
+	};
 	init_completion(&call->finished);
-	kref_init(&call->ref);
-	kref_get(&call->ref);	/* for the completion */
-	call->handle = tally_handle_get(handle);
-	call->op.stats = &handle->view->node->stats;
-	call->op.done = counter_op_done;
 	return call;
 }
 
-/**
- * tally_counter_valid - can OPEN have answered this?
- * @rep: the answer; says that it is a counter
- *
- * Return: true if so.
- */
-bool tally_counter_valid(const struct tally_rep_open *rep)
-{
-	return !rep->size && !rep->mrs && !rep->mr_bytes && !rep->lock_class &&
-	       !rep->lock_cache && !rep->lock_grants && !rep->lock_ms;
-}
-
-/**
- * tally_counter_release - the last reference to a counter's handle is gone
- * @handle: which
- */
 void tally_counter_release(struct tally_handle *handle)
 {
 	kfree(handle->part);
-}
-
-/* @status of a completed operation as its caller is told it. */
-static int counter_status(struct tally_handle *handle, int status)
-{
-	struct tally_session *s;
-
-	if (status == -ENOTCONN)
-		return tally_handle_no_conn(handle);
-	if (status != -EACCES)
-		return status;
-	/* The key is void: only a new session brings another. */
-	s = tally_view_session(handle->view);
-	if (s) {
-		tally_session_fence(s, -EACCES);
-		tally_session_put(s);
-	}
-	return status;
 }
 
 /* After -EINPROGRESS the call is the completion's alone. */
@@ -123,9 +76,20 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 {
 	int err = tally_op_wait(conn, &call->op, &call->finished,
 				tally_until_left(until), true);
+	struct tally_session *s = NULL;
 
-	return err == -EINPROGRESS ? -EREMOTEIO :
-				     counter_status(call->handle, err);
+	if (err == -EINPROGRESS)
+		return -EREMOTEIO;
+	if (err == -ENOTCONN)
+		return tally_handle_no_conn(call->handle);
+	/* The key is void: only a new session brings another. */
+	if (err == -EACCES)
+		s = tally_view_session(call->handle->view);
+	if (s) {
+		tally_session_fence(s, -EACCES);
+		tally_session_put(s);
+	}
+	return err;
 }
 
 /*
@@ -133,7 +97,7 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
  * leaves when it has completed.
  */
 static int counter_post(struct tally_handle *handle,
-			const struct counter_word *op, u64 *old,
+			const struct tally_op *op, u64 *old,
 			const struct tally_until *until)
 {
 	struct counter_call *call;
@@ -144,12 +108,9 @@ static int counter_post(struct tally_handle *handle,
 	if (!tally_until_left(until))
 		goto err_leave;
 	err = -ENOMEM;
-	call = counter_call_alloc(handle);
+	call = counter_call_alloc(handle, op);
 	if (!call)
 		goto err_leave;
-	call->op.type = op->type;
-	call->op.compare = op->compare;
-	call->op.value = op->value;
 	conn = tally_handle_conn(handle, &call->op.addr, &call->op.rkey);
 	if (!conn) {
 		err = tally_handle_no_conn(handle);
@@ -172,63 +133,48 @@ err_leave:
 }
 
 /*
- * A Write is not ordered with atomics, so SET compares and swaps until no other
- * was faster. The first guess costs nothing where the word can be seen.
+ * As counter_post(). A Write is not ordered with atomics, so SET compares and
+ * swaps until no other was faster. The first guess costs nothing where the word
+ * can be seen. An 8-byte Read may tear, adding nothing does not.
  */
-static int counter_post_set(struct tally_handle *handle, u64 value, u64 guess,
-			    u64 *old, const struct tally_until *until)
+static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
+		       u64 compare, u64 *old, const struct tally_until *until)
 {
-	struct counter_word op = {
+	struct tally_stats *stats = &handle->view->node->stats;
+	struct tally_op word = {
 		.type = TALLY_OP_CAS,
-		.compare = guess,
+		.compare = compare,
 		.value = value,
+		.stats = stats,
+		.done = counter_op_done,
 	};
+	struct tally_arena *arena = handle->view->arena;
+	u64 seen = 0;
 	int err;
 
+	if (arena)
+		seen = READ_ONCE(*tally_arena_word(arena, handle->word));
+	if (arena && op == TALLY_COUNTER_READ) {
+		*old = seen;
+		tally_stat_inc(stats, TALLY_STAT_LOCAL_OP);
+		tally_handle_leave(handle);
+		return 0;
+	}
+	if (op == TALLY_COUNTER_READ)
+		word.value = 0;
+	if (op == TALLY_COUNTER_READ || op == TALLY_COUNTER_ADD)
+		word.type = TALLY_OP_FAA;
+	if (op == TALLY_COUNTER_SET)
+		word.compare = seen;
 	for (;;) {
-		err = counter_post(handle, &op, old, until);
-		if (err || *old == op.compare)
+		err = counter_post(handle, &word, old, until);
+		if (err || op != TALLY_COUNTER_SET || *old == word.compare)
 			return err;
-		op.compare = *old;
+		word.compare = *old;
 		err = tally_handle_enter(handle, tally_until_left(until));
 		if (err)
 			return err;
 	}
-}
-
-/* As counter_post(). */
-static int counter_nic(struct tally_handle *handle, u8 op, u64 value,
-		       u64 compare, u64 *old, const struct tally_until *until)
-{
-	struct counter_word post = { .type = TALLY_OP_FAA };
-	struct tally_arena *arena = handle->view->arena;
-	u64 seen = 0;
-
-	if (arena)
-		seen = READ_ONCE(*tally_arena_word(arena, handle->word));
-	switch (op) {
-	case TALLY_COUNTER_READ:
-		if (arena) {
-			*old = seen;
-			tally_stat_inc(&handle->view->node->stats,
-				       TALLY_STAT_LOCAL_OP);
-			tally_handle_leave(handle);
-			return 0;
-		}
-		/* An 8-byte Read may tear, adding nothing does not. */
-		break;
-	case TALLY_COUNTER_ADD:
-		post.value = value;
-		break;
-	case TALLY_COUNTER_CAS:
-		post.type = TALLY_OP_CAS;
-		post.compare = compare;
-		post.value = value;
-		break;
-	case TALLY_COUNTER_SET:
-		return counter_post_set(handle, value, seen, old, until);
-	}
-	return counter_post(handle, &post, old, until);
 }
 
 static int counter_message(struct tally_handle *handle, u8 op, u64 value,
@@ -237,9 +183,7 @@ static int counter_message(struct tally_handle *handle, u8 op, u64 value,
 {
 	struct tally_view *view = handle->view;
 	struct tally_msg_counter body = {
-		.object.arena = cpu_to_be32(view->remote_id),
-		.object.object = cpu_to_be32(handle->id),
-		.object.generation = cpu_to_be32(handle->generation),
+		.object = tally_handle_wire(handle),
 		.op = op,
 		.value = cpu_to_be64(value),
 		.compare = cpu_to_be64(compare),
@@ -267,7 +211,7 @@ static int counter_message(struct tally_handle *handle, u8 op, u64 value,
 /**
  * tally_counter_do - one operation on a counter
  * @handle: the counter
- * @op: TALLY_COUNTER_*
+ * @op: TALLY_COUNTER_*, one of them
  * @value: addend, value to set, or value to swap in
  * @compare: CAS: value expected
  * @old: gets the value before it, when it was done
@@ -282,8 +226,6 @@ int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 	struct tally_until until = tally_until(timeout);
 	int err;
 
-	if (op < TALLY_COUNTER_READ || op > TALLY_COUNTER_CAS)
-		return -EINVAL;
 	err = tally_handle_enter(handle, timeout);
 	if (err)
 		return err;

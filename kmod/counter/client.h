@@ -7,7 +7,6 @@
 
 int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 		     u64 compare, u64 *old, long timeout);
-bool tally_counter_valid(const struct tally_rep_open *rep);
 void tally_counter_release(struct tally_handle *handle);
 
 #endif

@@ -145,13 +145,6 @@ static void proxy_start(struct tally_sreq *req, struct tally_open *open)
 	proxy_post(proxy);
 }
 
-/**
- * tally_counter_request - a peer wants something done with a counter of ours
- * @open: the counter as it has it
- * @req: COUNTER
- *
- * Context: Rx.
- */
 void tally_counter_request(struct tally_open *open, struct tally_sreq *req)
 {
 	struct tally_msg_counter *body = (void *)req->body;
@@ -173,13 +166,7 @@ void tally_counter_request(struct tally_open *open, struct tally_sreq *req)
 		proxy_start(req, open);
 }
 
-/**
- * tally_counter_create - a counter begins with its initial value
- * @object: the counter
- * @reason: not used
- *
- * Return: 0.
- */
+/* A counter begins with its initial value. */
 int tally_counter_create(struct tally_object *object, const char **reason)
 {
 	WRITE_ONCE(*tally_arena_word(object->arena, object->word),
@@ -187,13 +174,7 @@ int tally_counter_create(struct tally_object *object, const char **reason)
 	return 0;
 }
 
-/**
- * tally_counter_peek - value of a counter of ours
- * @object: the counter
- *
- * Context: any.
- * Return: its value now.
- */
+/* Its value now. Context: any. */
 u64 tally_counter_peek(struct tally_object *object)
 {
 	return READ_ONCE(*tally_arena_word(object->arena, object->word));

@@ -5,35 +5,25 @@
 #include <linux/fs_struct.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
-#include "base/name.h"
-#include "client/find.h"
 #include "client/handle.h"
-#include "client/list.h"
+#include "client/homes.h"
 #include "fs/file.h"
 #include "home/admin.h"
 
-/*
- * A look-up or listing asks homes while the VFS holds the directory's mutex for
- * reading: others look up and list meanwhile, but what would change the
- * directory waits, so there is a bound. ->lookup() and ->iterate_shared() have
- * no right to give the mutex up.
- */
-#define DIR_TIMEOUT	(5 * HZ)
-
 static int TALLY_D_REVALIDATE(dir_revalidate)
 {
-	struct inode *inode;
+	struct tally_handle *handle;
+	struct tally_view *view;
 
 	if (flags & LOOKUP_RCU)
 		return -ECHILD;
-	inode = d_inode(dentry);
-	if (!inode)
+	if (d_is_negative(dentry))
 		return 0;
-	if (tally_inode_handle(inode))
-		return tally_handle_alive(tally_inode_handle(inode));
-	if (tally_inode_view(inode))
-		return tally_view_alive(tally_inode_view(inode));
-	return 1;
+	handle = tally_inode_handle(d_inode(dentry));
+	view = tally_inode_view(d_inode(dentry));
+	if (handle)
+		return tally_handle_alive(handle);
+	return !view || tally_view_alive(view);
 }
 
 /*
@@ -50,17 +40,12 @@ static struct inode *dir_find_view(struct inode *dir, const char *name)
 	struct tally_view *view;
 	struct inode *inode;
 
-	view = tally_view_find(tally_fs_node(dir), name, DIR_TIMEOUT);
+	view = tally_view_find(tally_fs_node(dir), name, TALLY_FS_TIMEOUT);
 	if (IS_ERR(view))
 		return ERR_CAST(view);
-	inode = tally_inode_create(dir->i_sb, S_IFDIR, view);
-	if (IS_ERR(inode)) {
+	inode = tally_dir_inode(dir->i_sb, 0, view);
+	if (IS_ERR(inode))
 		tally_view_put(view);
-		return inode;
-	}
-	inode->i_op = dir->i_op;
-	inode->i_fop = dir->i_fop;
-	set_nlink(inode, 2);
 	return inode;
 }
 
@@ -68,22 +53,10 @@ static struct inode *dir_find_file(struct inode *dir, const char *name)
 {
 	struct tally_handle *handle;
 
-	if (!tally_name_valid(name, strlen(name)))
-		return ERR_PTR(-ENOENT);
-	handle = tally_handle_find(tally_inode_view(dir), name,
-				   DIR_TIMEOUT);
+	handle = tally_handle_find(tally_inode_view(dir), name, TALLY_FS_TIMEOUT);
 	if (IS_ERR(handle))
 		return ERR_CAST(handle);
 	return tally_inode_file(dir->i_sb, handle);
-}
-
-/* "ARENA" or "ARENA@NODE" */
-static bool dir_arena_valid(const char *name)
-{
-	const char *node = strchrnul(name, '@');
-
-	return tally_name_valid(name, node - name) &&
-	       (!*node || tally_name_valid(node + 1, strlen(node + 1)));
 }
 
 static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
@@ -96,12 +69,8 @@ static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
 		return ERR_PTR(-ENAMETOOLONG);
 	if (!tally_node_running(tally_fs_node(dir)))
 		return ERR_PTR(-ESHUTDOWN);
-	if (tally_inode_view(dir))
-		inode = dir_find_file(dir, name);
-	else if (dir_arena_valid(name))
-		inode = dir_find_view(dir, name);
-	else
-		inode = ERR_PTR(-ENOENT);
+	inode = tally_inode_view(dir) ? dir_find_file(dir, name) :
+					dir_find_view(dir, name);
 	/* Left unhashed: that there is no such name is not remembered. */
 	if (inode == ERR_PTR(-ENOENT))
 		return NULL;
@@ -133,104 +102,72 @@ static const struct inode_operations dir_inode_ops = {
 };
 
 /**
- * struct dir_file - an open directory
- * @file: what all open files have
- * @end: root only: behind the last arena, where a listing came to its end; or 0
- */
-struct dir_file {
-	struct tally_file file;
-	loff_t end;
-};
-
-/**
  * struct dir_list - a listing under way
  * @dc: where the entries go
- * @skip: root only: entries already given out
- * @full: root only: there are more, but no room
+ * @full: there are more, but no room
  */
 struct dir_list {
 	struct dir_context *dc;
-	loff_t skip;
 	bool full;
 };
 
-/* Positions in the root count arenas; those in an arena are ids plus one. */
-static bool dir_emit_arena(void *ctx, const char *name, u8 type, u32 id)
-{
-	struct dir_list *list = ctx;
-
-	if (list->skip) {
-		list->skip--;
-		return true;
-	}
-	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_DIR)) {
-		list->full = true;
-		return false;
-	}
-	list->dc->pos++;
-	return true;
-}
-
-static bool dir_emit_object(void *ctx, const char *name, u8 type, u32 id)
+/* Positions are ids plus one, behind the two dots. */
+static bool dir_emit_entry(void *ctx, const char *name, u8 type, u32 id)
 {
 	struct dir_list *list = ctx;
 
 	list->dc->pos = 1 + (loff_t)id;
-	if (!dir_emit(list->dc, name, strlen(name), list->dc->pos, DT_REG))
-		return false;
-	list->dc->pos++;
-	return true;
-}
-
-static int dir_iterate_root(struct file *file, struct dir_list *list)
-{
-	struct dir_file *df = file->private_data;
-	int err;
-
-	err = tally_views_list(tally_fs_node(file_inode(file)), dir_emit_arena,
-			       list, DIR_TIMEOUT);
-	if (!err && !list->full)
-		df->end = list->dc->pos;
-	return err;
+	list->full = !dir_emit(list->dc, name, strlen(name), list->dc->pos,
+			       type ? DT_REG : DT_DIR);
+	if (!list->full)
+		list->dc->pos++;
+	return !list->full;
 }
 
 static int dir_iterate(struct file *file, struct dir_context *dc)
 {
 	struct tally_view *view = tally_inode_view(file_inode(file));
 	struct tally_node *node = tally_fs_node(file_inode(file));
-	struct dir_file *df = file->private_data;
+	struct tally_file *tf = file->private_data;
 	struct dir_list list = { .dc = dc };
+	u64 after;
+	int err;
 
 	if (!tally_node_running(node))
 		return -ESHUTDOWN;
 	/* That nothing follows is known without asking silent homes again. */
-	if (df->end && dc->pos == df->end)
+	if (tf->end && dc->pos == tf->end)
 		return 0;
 	if (!dir_emit_dots(file, dc))
 		return 0;
-	list.skip = dc->pos - 2;
-	if (!view)
-		return dir_iterate_root(file, &list);
-	if (list.skip > U32_MAX)
+	after = dc->pos - 2;
+	if (after > U32_MAX)
 		return 0;
-	return tally_view_list(view, list.skip, dir_emit_object, &list,
-			       DIR_TIMEOUT);
+	if (view)
+		return tally_view_list(view, after, dir_emit_entry, &list,
+				       TALLY_FS_TIMEOUT);
+	err = tally_views_list(node, after, dir_emit_entry, &list,
+			       TALLY_FS_TIMEOUT);
+	if (!err && !list.full)
+		tf->end = dc->pos;
+	return err;
 }
 
-static int dir_create(struct file *file,
-		      const struct tally_ioc_create __user *uarg)
+static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 {
 	struct tally_view *view = tally_inode_view(file_inode(file));
 	struct tally_object_config config = {
-		.uid = current_fsuid(),
-		.gid = current_fsgid(),
+		.owner.uid = current_fsuid(),
+		.owner.gid = current_fsgid(),
 	};
 	struct tally_ioc_create arg;
 	struct tally_object *object;
 	const char *reason;
 	int err;
 
-	if (copy_from_user(&arg, uarg, sizeof(arg)))
+	if (cmd != TALLY_IOC_CREATE)
+		return -ENOTTY;
+	if (copy_from_user(&arg, (void __user *)uarg, sizeof(arg)))
 		return -EFAULT;
 	if (!view)
 		return -EPERM;
@@ -240,12 +177,15 @@ static int dir_create(struct file *file,
 	if (arg.reserved || arg.perm & ~0777 || !config.type ||
 	    strnlen(arg.name, sizeof(arg.name)) == sizeof(arg.name))
 		return -EINVAL;
-	/* The right to write in the directory counts, not what it was opened for. */
+	/*
+	 * The right to write in the directory counts, not what it was opened
+	 * for.
+	 */
 	err = file_permission(file, MAY_WRITE | MAY_EXEC);
 	if (err)
 		return err;
 	strscpy(config.name, arg.name, sizeof(config.name));
-	config.perm = arg.perm & ~current_umask();
+	config.owner.perm = arg.perm & ~current_umask();
 	object = tally_object_new(view->arena, &config, &reason);
 	if (IS_ERR(object))
 		return PTR_ERR(object);
@@ -256,18 +196,9 @@ static int dir_create(struct file *file,
 	return err;
 }
 
-static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	if (cmd == TALLY_IOC_CREATE)
-		return dir_create(file, (void __user *)arg);
-	return -ENOTTY;
-}
-
 static int dir_open(struct inode *inode, struct file *file)
 {
-	if (!tally_file_open(inode, file, sizeof(struct dir_file)))
-		return -ENOMEM;
-	return 0;
+	return tally_file_open(inode, file, sizeof(struct tally_file));
 }
 
 static const struct file_operations dir_ops = {
@@ -281,15 +212,14 @@ static const struct file_operations dir_ops = {
 	.compat_ioctl	= compat_ptr_ioctl,
 };
 
-/**
- * tally_dir_root - the root of a mount
- * @sb: the mount
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
+/*
+ * The directory of an arena, whose reference stays the caller's on error; of
+ * the root of a mount without one. ERR_PTR(-ENOMEM).
  */
-struct inode *tally_dir_root(struct super_block *sb)
+struct inode *tally_dir_inode(struct super_block *sb, umode_t perm,
+			      struct tally_view *view)
 {
-	struct inode *inode = tally_inode_create(sb, S_IFDIR | 0755, NULL);
+	struct inode *inode = tally_inode_create(sb, S_IFDIR | perm, view);
 
 	if (IS_ERR(inode))
 		return inode;

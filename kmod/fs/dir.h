@@ -10,6 +10,7 @@
 
 extern const struct dentry_operations tally_dentry_ops;
 
-struct inode *tally_dir_root(struct super_block *sb);
+struct inode *tally_dir_inode(struct super_block *sb, umode_t perm,
+			      struct tally_view *view);
 
 #endif

@@ -3,42 +3,33 @@
 
 #include <linux/slab.h>
 
-/**
- * tally_file_open - make the private data of an open file
- * @inode: its inode
- * @file: the file
- * @size: bytes; begins with struct tally_file
- *
- * Return: the data, zero behind struct tally_file, or NULL without memory.
+/*
+ * Make the private data of an open file: @size bytes, which begin with struct
+ * tally_file and are zero behind it. 0 or -ENOMEM.
  */
-void *tally_file_open(struct inode *inode, struct file *file, size_t size)
+int tally_file_open(struct inode *inode, struct file *file, size_t size)
 {
-	struct tally_file *tf = kzalloc(size, GFP_KERNEL_ACCOUNT);
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = handle ? handle->view :
-					   tally_inode_view(inode);
+	struct tally_view *view = tally_inode_view(inode);
+	struct tally_file *tf = kzalloc(size, GFP_KERNEL_ACCOUNT);
 
 	if (!tf)
-		return NULL;
+		return -ENOMEM;
 	tf->handle = handle;
+	mutex_init(&tf->lock);
 	tally_user_add(tally_fs_node(inode), &tf->user, "file",
 		       view ? view->name : "", handle ? handle->name : "");
 	file->private_data = tf;
-	return tf;
+	return 0;
 }
 
-/**
- * tally_file_release - free the private data of an open file
- * @inode: its inode
- * @file: the file
- *
- * Return: 0: the release of a type that has nothing to add.
- */
+/* Returns 0: the release of a type that has nothing to add. */
 int tally_file_release(struct inode *inode, struct file *file)
 {
 	struct tally_file *tf = file->private_data;
 
 	tally_user_del(tally_fs_node(inode), &tf->user);
+	mutex_destroy(&tf->lock);
 	kfree(tf);
 	return 0;
 }

@@ -10,10 +10,14 @@
  * @user: tells the node that it is used
  * @handle: the object, referenced by the inode, which the file keeps; NULL
  *	for a directory
+ * @lock: for the type
+ * @end: root only: behind the last arena, where a listing came to its end; or 0
  */
 struct tally_file {
 	struct tally_user user;
 	struct tally_handle *handle;
+	struct mutex lock;	/* see above */
+	loff_t end;
 };
 
 /* Jiffies for the milliseconds of an ioctl, where 0 means no limit. */
@@ -22,8 +26,7 @@ static inline long tally_fs_timeout(u32 ms)
 	return ms ? (long)msecs_to_jiffies(ms) : MAX_SCHEDULE_TIMEOUT;
 }
 
-/* Make and unmake file->private_data, of @size bytes. */
-void *tally_file_open(struct inode *inode, struct file *file, size_t size);
+int tally_file_open(struct inode *inode, struct file *file, size_t size);
 int tally_file_release(struct inode *inode, struct file *file);
 
 #endif

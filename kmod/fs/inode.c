@@ -2,45 +2,28 @@
 #include "fs/inode.h"
 
 #include <linux/jhash.h>
+#include "client/attach.h"
 #include "home/admin.h"
 
-/**
- * struct inode_attr - what a home says of a directory or file
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- */
-struct inode_attr {
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
-};
-
-/* False: the root, which has no home. */
-static bool inode_attr(struct inode *inode, struct inode_attr *attr)
+/* Whose the home says it is. False: the root, which has no home. */
+static bool inode_owner(struct inode *inode, struct tally_owner *owner)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = handle ? handle->view :
-					   tally_inode_view(inode);
 	struct tally_object *object = handle ? handle->object : NULL;
+	struct tally_view *view = tally_inode_view(inode);
 
 	if (!view)
 		return false;
 	if (view->arena)
 		mutex_lock(&view->arena->lock);
 	if (object)
-		*attr = (struct inode_attr){ object->config.uid,
-					     object->config.gid,
-					     object->config.perm };
+		*owner = object->config.owner;
 	else if (handle)
-		*attr = (struct inode_attr){ handle->uid, handle->gid,
-					     handle->perm };
+		*owner = handle->owner;
 	else if (view->arena)
-		*attr = (struct inode_attr){ view->arena->config.uid,
-					     view->arena->config.gid,
-					     view->arena->config.perm };
+		*owner = view->arena->config.owner;
 	else
-		*attr = (struct inode_attr){ view->uid, view->gid, view->perm };
+		*owner = view->owner;
 	if (view->arena)
 		mutex_unlock(&view->arena->lock);
 	return true;
@@ -52,15 +35,15 @@ static bool inode_attr(struct inode *inode, struct inode_attr *attr)
  */
 static void inode_refresh(struct inode *inode)
 {
-	struct inode_attr attr;
+	struct tally_owner owner;
 
-	if (!inode_attr(inode, &attr))
+	if (!inode_owner(inode, &owner))
 		return;
 	spin_lock(&inode->i_lock);
-	inode->i_uid = attr.uid;
-	inode->i_gid = attr.gid;
+	inode->i_uid = owner.uid;
+	inode->i_gid = owner.gid;
 	WRITE_ONCE(inode->i_mode,
-		   (inode->i_mode & S_IFMT) | (attr.perm & 0777));
+		   (inode->i_mode & S_IFMT) | owner.perm);
 	spin_unlock(&inode->i_lock);
 }
 
@@ -73,32 +56,24 @@ static void inode_refresh(struct inode *inode)
  * Besides the mode, a file cannot be opened for writing by a node that the
  * home gave no right to write, whichever user asks.
  *
- * Return: 0, -EACCES, or -ECHILD when it must not sleep.
+ * Return: 0, -EACCES, the errors of tally_view_attach(), or -ECHILD when it
+ * must not sleep.
  */
 int tally_inode_permission(struct tally_idmap *idmap, struct inode *inode,
 			   int mask)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
+	struct tally_until until = tally_until(TALLY_FS_TIMEOUT);
+	int err = 0;
 
 	if (mask & MAY_NOT_BLOCK)
 		return -ECHILD;
 	inode_refresh(inode);
-	if (handle && (mask & MAY_WRITE) && !handle->object &&
-	    handle->view->access != TALLY_ACCESS_RW)
-		return -EACCES;
-	return generic_permission(idmap, inode, mask);
+	if (handle && (mask & MAY_WRITE))
+		err = tally_view_may_write(handle->view, &until);
+	return err ?: generic_permission(idmap, inode, mask);
 }
 
-/**
- * tally_inode_getattr - stat
- * @idmap: of the mount
- * @path: the file
- * @stat: to fill
- * @request_mask: STATX_*
- * @flags: AT_*
- *
- * Return: 0.
- */
 int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 			struct kstat *stat, u32 request_mask,
 			unsigned int flags)
@@ -115,40 +90,19 @@ int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 static void inode_set_home(struct inode *inode, const struct iattr *change)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct inode_attr attr;
+	struct tally_owner owner;
 
-	inode_attr(inode, &attr);
+	inode_owner(inode, &owner);
 	if (change->ia_valid & ATTR_UID)
-		attr.uid = change->ia_uid;
+		owner.uid = change->ia_uid;
 	if (change->ia_valid & ATTR_GID)
-		attr.gid = change->ia_gid;
+		owner.gid = change->ia_gid;
 	if (change->ia_valid & ATTR_MODE)
-		attr.perm = change->ia_mode & 0777;
+		owner.perm = change->ia_mode & 0777;
 	if (handle)
-		tally_object_set_owner(handle->object, attr.uid, attr.gid,
-				       attr.perm);
+		tally_object_set_owner(handle->object, &owner);
 	else
-		tally_arena_set_owner(tally_inode_view(inode)->arena, attr.uid,
-				      attr.gid, attr.perm);
-}
-
-static bool inode_at_home(struct inode *inode)
-{
-	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = tally_inode_view(inode);
-
-	return handle ? !!handle->object : view && view->arena;
-}
-
-/*
- * Sizes are fixed. Opening with O_TRUNC, as shells and dd do before they
- * write, must work, and changes nothing.
- */
-static int inode_set_size(struct inode *inode, const struct iattr *attr)
-{
-	if ((attr->ia_valid & ATTR_OPEN) || attr->ia_size == i_size_read(inode))
-		return 0;
-	return -EPERM;
+		tally_arena_set_owner(tally_inode_view(inode)->arena, &owner);
 }
 
 /**
@@ -163,24 +117,27 @@ static int inode_set_size(struct inode *inode, const struct iattr *attr)
 int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 			struct iattr *attr)
 {
-	const unsigned int owner = ATTR_MODE | ATTR_UID | ATTR_GID;
+	bool owner = attr->ia_valid & (ATTR_MODE | ATTR_UID | ATTR_GID);
 	struct inode *inode = d_inode(dentry);
-	int err = 0;
+	int err;
 
 	inode_refresh(inode);
-	if ((attr->ia_valid & owner) && inode->i_private &&
-	    !inode_at_home(inode))
-		return -EREMOTE;
-	if ((attr->ia_valid & owner) && !inode->i_private)
+	if (owner && !inode->i_private)
 		return -EPERM;
-	if (attr->ia_valid & ATTR_SIZE)
-		err = inode_set_size(inode, attr);
-	if (!err)
-		err = setattr_prepare(idmap, dentry, attr);
+	if (owner && !tally_inode_view(inode)->arena)
+		return -EREMOTE;
+	/*
+	 * Sizes are fixed. Opening with O_TRUNC, as shells and dd do before
+	 * they write, must work, and changes nothing.
+	 */
+	if ((attr->ia_valid & ATTR_SIZE) && !(attr->ia_valid & ATTR_OPEN) &&
+	    attr->ia_size != i_size_read(inode))
+		return -EPERM;
+	err = setattr_prepare(idmap, dentry, attr);
 	if (err)
 		return err;
 	setattr_copy(idmap, inode, attr);
-	if (attr->ia_valid & owner) {
+	if (owner) {
 		inode_set_home(inode, attr);
 		inode_refresh(inode);
 	}
@@ -194,27 +151,24 @@ int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 static u64 inode_number(struct inode *inode)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_view *view = handle ? handle->view :
-					   tally_inode_view(inode);
-	u32 id[3], seed;
+	struct tally_view *view = tally_inode_view(inode);
+	u32 id[3] = {}, seed;
 
 	if (!view)
 		return 1;	/* the root */
 	seed = jhash(view->home, strlen(view->home), 0);
 	id[0] = view->arena ? view->arena->id : view->remote_id;
-	id[1] = handle ? handle->id : 0;
-	id[2] = handle ? handle->generation : 0;
+	if (handle) {
+		id[1] = handle->id;
+		id[2] = handle->generation;
+	}
 	return (u64)jhash2(id, ARRAY_SIZE(id), seed) << 32 |
 	       jhash2(id, ARRAY_SIZE(id), ~seed);
 }
 
-/**
- * tally_inode_create - a new inode
- * @sb: the mount
- * @mode: S_IFDIR or S_IFREG, and the permission bits of the root
- * @private: the view or handle; its reference stays the caller's on error
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
+/*
+ * A new inode. @private is the view or handle; its reference stays the caller's
+ * on error. Return: the inode or ERR_PTR(-ENOMEM).
  */
 struct inode *tally_inode_create(struct super_block *sb, umode_t mode,
 				 void *private)
@@ -237,12 +191,9 @@ static const struct inode_operations file_inode_ops = {
 	.setattr	= tally_inode_setattr,
 };
 
-/**
- * tally_inode_file - file of an object
- * @sb: the mount
- * @handle: the object; the reference is taken over, also on error
- *
- * Return: the inode or ERR_PTR(-ENOMEM).
+/*
+ * The inode of an object; the reference is taken over, also on error. Return:
+ * the inode or ERR_PTR(-ENOMEM).
  */
 struct inode *tally_inode_file(struct super_block *sb,
 			       struct tally_handle *handle)
@@ -259,12 +210,9 @@ struct inode *tally_inode_file(struct super_block *sb,
 	return inode;
 }
 
-/**
- * tally_inode_evict - an inode goes
- * @inode: the inode
- *
- * Dentries are never cached without a user (see tally_dentry_ops), so this
- * does not run under memory pressure and may sleep.
+/*
+ * Dentries are never cached without a user (see tally_dentry_ops), so this does
+ * not run under memory pressure and may sleep.
  */
 void tally_inode_evict(struct inode *inode)
 {

@@ -10,6 +10,14 @@
 #include "compat/fs_compat.h"
 #include "session/node.h"
 
+/*
+ * A look-up or listing asks homes while the VFS holds the directory's mutex for
+ * reading: others look up and list meanwhile, but what would change the
+ * directory waits, so there is a bound. ->lookup() and ->iterate_shared() have
+ * no right to give the mutex up.
+ */
+#define TALLY_FS_TIMEOUT	(5 * HZ)
+
 /**
  * struct tally_fs - one mount
  * @node: the node it shows, referenced; may have been stopped since
@@ -27,16 +35,18 @@ static inline struct tally_node *tally_fs_node(const struct inode *inode)
 	return fs->node;
 }
 
-/* Of an arena's directory; NULL for the root. */
-static inline struct tally_view *tally_inode_view(const struct inode *inode)
-{
-	return S_ISDIR(inode->i_mode) ? inode->i_private : NULL;
-}
-
 /* Of a file; NULL for a directory. */
 static inline struct tally_handle *tally_inode_handle(const struct inode *inode)
 {
 	return S_ISDIR(inode->i_mode) ? NULL : inode->i_private;
+}
+
+/* The arena that it is or is in; NULL for the root. */
+static inline struct tally_view *tally_inode_view(const struct inode *inode)
+{
+	struct tally_handle *handle = tally_inode_handle(inode);
+
+	return handle ? handle->view : inode->i_private;
 }
 
 struct inode *tally_inode_create(struct super_block *sb, umode_t mode,

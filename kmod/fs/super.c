@@ -16,12 +16,8 @@
 #include "fs/super.h"
 #include "session/nodes.h"
 
-enum fs_param {
-	FS_PARAM_NODE,
-};
-
 static const struct fs_parameter_spec fs_params[] = {
-	fsparam_string("node", FS_PARAM_NODE),
+	fsparam_string("node", 0),
 	{}
 };
 
@@ -50,7 +46,7 @@ static int fs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_flags |= SB_NOSUID;
 	sb->s_iflags |= SB_I_NODEV | SB_I_NOEXEC;
 	tally_set_d_op(sb, &tally_dentry_ops);
-	root = tally_dir_root(sb);
+	root = tally_dir_inode(sb, 0755, NULL);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	sb->s_root = d_make_root(root);
@@ -141,31 +137,10 @@ static void fs_kill_sb(struct super_block *sb)
 		fs_put(fs);
 }
 
-static struct file_system_type fs_type = {
+struct file_system_type tally_fs_type = {
 	.owner			= THIS_MODULE,
 	.name			= "tally",
 	.init_fs_context	= fs_init_context,
 	.parameters		= fs_params,
 	.kill_sb		= fs_kill_sb,
 };
-MODULE_ALIAS_FS("tally");
-
-/**
- * tally_fs_init - make the file system known
- *
- * Return: 0 or an errno.
- */
-int tally_fs_init(void)
-{
-	return register_filesystem(&fs_type);
-}
-
-/**
- * tally_fs_exit - take it back
- *
- * Mounts pin the module, so there is none.
- */
-void tally_fs_exit(void)
-{
-	unregister_filesystem(&fs_type);
-}

@@ -3,7 +3,6 @@
 #ifndef TALLY_FS_SUPER_H
 #define TALLY_FS_SUPER_H
 
-int tally_fs_init(void);
-void tally_fs_exit(void);
+extern struct file_system_type tally_fs_type;
 
 #endif

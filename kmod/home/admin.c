@@ -163,40 +163,20 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 	return err;
 }
 
-/**
- * tally_arena_set_owner - change owner and permission bits of the directory
- * @arena: an arena of ours
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- *
- * Context: process.
- */
-void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
-			   umode_t perm)
+/* Change owner and permission bits of the directory. */
+void tally_arena_set_owner(struct tally_arena *arena,
+			   const struct tally_owner *owner)
 {
 	mutex_lock(&arena->lock);
-	arena->config.uid = uid;
-	arena->config.gid = gid;
-	arena->config.perm = perm & 0777;
+	arena->config.owner = *owner;
 	mutex_unlock(&arena->lock);
 }
 
-/**
- * tally_object_set_owner - change owner and permission bits of an object
- * @object: which
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- *
- * Context: process.
- */
-void tally_object_set_owner(struct tally_object *object, kuid_t uid,
-			    kgid_t gid, umode_t perm)
+/* The same of an object. */
+void tally_object_set_owner(struct tally_object *object,
+			    const struct tally_owner *owner)
 {
 	mutex_lock(&object->arena->lock);
-	object->config.uid = uid;
-	object->config.gid = gid;
-	object->config.perm = perm & 0777;
+	object->config.owner = *owner;
 	mutex_unlock(&object->arena->lock);
 }

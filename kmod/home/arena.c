@@ -380,7 +380,7 @@ static const char *arena_config_fault(const struct tally_arena_config *config)
 	if (!IS_ALIGNED(config->words, PAGE_SIZE) ||
 	    config->words > TALLY_WORDS_MAX)
 		return "word table is not whole pages or above 2 MiB";
-	if (config->perm & ~0777)
+	if (config->owner.perm & ~0777)
 		return "only permission bits are allowed";
 	if (config->mode == TALLY_MODE_CPU && config->dev[0])
 		return "a cpu arena has no device";

@@ -84,15 +84,25 @@ struct tally_watch {
 };
 
 /**
+ * struct tally_owner - whose a directory or file is
+ * @uid: owner
+ * @gid: group
+ * @perm: permission bits (of a directory: x means "may look up")
+ */
+struct tally_owner {
+	kuid_t uid;
+	kgid_t gid;
+	umode_t perm;
+};
+
+/**
  * struct tally_arena_config - what `arena add` says
  * @name: its name
  * @mode: TALLY_MODE_*
  * @dev: name of the RDMA device, "" for the first usable
  * @words: bytes of the word table, a multiple of PAGE_SIZE; 0: default
  * @access: TALLY_ACCESS_* of peers without an entry of their own
- * @uid: owner of the directory
- * @gid: its group
- * @perm: its permission bits (a directory: x means "may look up")
+ * @owner: of the directory
  */
 struct tally_arena_config {
 	char name[TALLY_NAME_SIZE];
@@ -100,9 +110,7 @@ struct tally_arena_config {
 	char dev[64];
 	u32 words;
 	u8 access;
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
+	struct tally_owner owner;
 };
 
 /**
@@ -111,7 +119,7 @@ struct tally_arena_config {
  * @ref: memory of the struct
  * @rcu: frees it
  * @node: its node, referenced
- * @config: as given; uid, gid, perm, access change under @lock
+ * @config: as given; owner and access change under @lock
  * @id: id within the node, never used twice
  * @lock: protects all that follows; process context
  * @state: see above

@@ -577,10 +577,10 @@ static void attach_fill(const struct tally_attach *attach,
 		.path = TALLY_PATH_MESSAGE,
 		.access = attach->access,
 		.uid = cpu_to_be32(from_kuid(&init_user_ns,
-					     arena->config.uid)),
+					     arena->config.owner.uid)),
 		.gid = cpu_to_be32(from_kgid(&init_user_ns,
-					     arena->config.gid)),
-		.perm = cpu_to_be32(arena->config.perm),
+					     arena->config.owner.gid)),
+		.perm = cpu_to_be32(arena->config.owner.perm),
 	};
 	if (attach->mr) {
 		rep->path = TALLY_PATH_DIRECT;

@@ -90,7 +90,7 @@ struct tally_object *tally_object_new(struct tally_arena *arena,
 		*reason = "not a valid object name";
 	else if (!config->type)
 		*reason = "unknown object type";
-	else if (config->perm & ~0777)
+	else if (config->owner.perm & ~0777)
 		*reason = "only permission bits are allowed";
 	if (*reason)
 		return ERR_PTR(-EINVAL);
@@ -298,9 +298,9 @@ void tally_object_fill(struct tally_object *object, struct tally_open *open,
 	*rep = (struct tally_rep_open) {
 		.object = cpu_to_be32(object->id),
 		.generation = cpu_to_be32(object->generation),
-		.uid = cpu_to_be32(from_kuid(&init_user_ns, config->uid)),
-		.gid = cpu_to_be32(from_kgid(&init_user_ns, config->gid)),
-		.perm = cpu_to_be32(config->perm),
+		.uid = cpu_to_be32(from_kuid(&init_user_ns, config->owner.uid)),
+		.gid = cpu_to_be32(from_kgid(&init_user_ns, config->owner.gid)),
+		.perm = cpu_to_be32(config->owner.perm),
 		.type = config->type->id,
 	};
 	if (object->word != TALLY_NO_WORD)

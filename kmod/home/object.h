@@ -10,16 +10,12 @@
  * struct tally_object_config - what all types of objects have
  * @name: its name
  * @type: its type
- * @uid: owner
- * @gid: group
- * @perm: permission bits
+ * @owner: of its file
  */
 struct tally_object_config {
 	char name[TALLY_NAME_SIZE];
 	const struct tally_type_ops *type;
-	kuid_t uid;
-	kgid_t gid;
-	umode_t perm;
+	struct tally_owner owner;
 };
 
 /**
@@ -28,7 +24,7 @@ struct tally_object_config {
  * @by_name: in arena->names while it is live
  * @ref: its name, opens, local handles, requests
  * @arena: referenced
- * @config: as given; @uid, @gid, @perm change under arena->lock
+ * @config: as given; its owner changes under arena->lock
  * @id: id in the arena
  * @generation: of that id
  * @word: offset of its entry in the word table, or TALLY_NO_WORD

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The exported kernel API: locks, calls that wait. */
 #include <linux/export.h>
-#include <linux/slab.h>
 #include "lock/api_async.h"
 
 static void api_dep_acquire(struct tally_lock *lock, u8 mode, bool try)
@@ -37,17 +36,11 @@ static void api_dep_release(struct tally_lock *lock)
 struct tally_lock *tally_lock_get(struct net *net, const char *node,
 				  const char *path, long timeout)
 {
-	struct tally_lock *lock = kzalloc(sizeof(*lock), GFP_KERNEL);
-	int err;
+	struct tally_lock *lock = tally_api_get(sizeof(*lock), net, node, path,
+						TALLY_TYPE_LOCK, timeout);
 
-	if (!lock)
-		return ERR_PTR(-ENOMEM);
-	err = tally_api_get(&lock->user, net, node, path, TALLY_TYPE_LOCK,
-			    timeout);
-	if (err) {
-		kfree(lock);
-		return ERR_PTR(err);
-	}
+	if (IS_ERR(lock))
+		return lock;
 	tally_lock_req_init(&lock->req, lock->user.handle);
 	tally_api_async_init(lock);
 	return lock;
@@ -68,7 +61,6 @@ void tally_lock_put(struct tally_lock *lock)
 {
 	tally_api_async_end(lock);
 	tally_api_put(&lock->user);
-	kfree(lock);
 }
 EXPORT_SYMBOL_GPL(tally_lock_put);
 

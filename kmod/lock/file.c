@@ -48,10 +48,12 @@ static void lockf_news(struct tally_lock_req *req, enum tally_lock_news what)
 static int lockf_open(struct inode *inode, struct file *file)
 {
 	struct lock_file *lf;
+	int err;
 
-	lf = tally_file_open(inode, file, sizeof(*lf));
-	if (!lf)
-		return -ENOMEM;
+	err = tally_file_open(inode, file, sizeof(*lf));
+	if (err)
+		return err;
+	lf = file->private_data;
 	mutex_init(&lf->busy);
 	init_waitqueue_head(&lf->wait);
 	tally_lock_req_init(&lf->req, lf->file.handle);

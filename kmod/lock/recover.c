@@ -173,7 +173,7 @@ void tally_locks_session_live(struct tally_session *s, bool resumed)
 {
 	if (!resumed)
 		return;
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_up, s);
+	tally_views_each(s->node, s, TALLY_TYPE_LOCK, lock_link_up, s);
 	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0);
 }
 
@@ -197,8 +197,8 @@ int tally_locks_resync_end(struct tally_session *s)
  */
 void tally_locks_session_down(struct tally_session *s)
 {
-	tally_views_all(s->node, TALLY_TYPE_LOCK, lock_handed_bad, s);
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_down, s);
+	tally_views_each(s->node, NULL, TALLY_TYPE_LOCK, lock_handed_bad, s);
+	tally_views_each(s->node, s, TALLY_TYPE_LOCK, lock_link_down, s);
 	WRITE_ONCE((*lock_session(s))->resyncing, true);
 	tally_export_each(s, tally_type(TALLY_TYPE_LOCK),
 			  tally_lock_home_link_down);
@@ -210,7 +210,7 @@ void tally_locks_session_down(struct tally_session *s)
  */
 void tally_locks_session_lost(struct tally_session *s)
 {
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_session_lost, s);
+	tally_views_each(s->node, s, TALLY_TYPE_LOCK, lock_session_lost, s);
 }
 
 /**

@@ -2,63 +2,34 @@
 #include <linux/bitmap.h>
 #include "home/admin.h"
 #include "home/export.h"
-#include "netlink/family.h"
-#include "home/admin.h"
-#include "home/export.h"
 #include "netlink/msg.h"
 
 static_assert((int)TALLY_ARENA_STATUS_DEAD == (int)TALLY_ARENA_DEAD);
 
 #define ARENA_PERM_DEFAULT	0700
 
-struct arena_facts {
-	struct tally_arena_config config;
-	enum tally_arena_state state;
-	u8 mode;
-	u32 words;
-	u32 used;
-	u32 objects;
-	char dev[64];
-};
-
-static void look_at(struct tally_arena *arena, struct arena_facts *facts)
+static bool put_facts(struct sk_buff *skb, struct tally_arena *arena)
 {
-	memset(facts, 0, sizeof(*facts));
-	mutex_lock(&arena->lock);
-	facts->config = arena->config;
-	facts->state = arena->state;
-	facts->mode = arena->mode;
-	facts->words = arena->config.words ?: TALLY_WORDS_DEFAULT;
-	facts->used = TALLY_ENTRY_SIZE *
-		bitmap_weight(arena->bitmap, facts->words / TALLY_ENTRY_SIZE);
-	facts->objects = tally_names_count(&arena->names);
-	if (arena->dev)
-		strscpy(facts->dev, dev_name(&arena->dev->ibdev->dev),
-			sizeof(facts->dev));
-	else
-		strscpy(facts->dev, arena->config.dev, sizeof(facts->dev));
-	mutex_unlock(&arena->lock);
-}
+	const struct tally_arena_config *c = &arena->config;
+	u32 words = c->words ?: TALLY_WORDS_DEFAULT;
+	u32 used = bitmap_weight(arena->bitmap, words / TALLY_ENTRY_SIZE);
 
-static int put_facts(struct sk_buff *skb, const struct arena_facts *facts)
-{
-	const struct tally_arena_config *c = &facts->config;
-
-	if (nla_put_string(skb, TALLY_A_ARENA_NAME, c->name) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_STATE, facts->state) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_MODE, c->mode) ||
-	    (facts->state == TALLY_ARENA_READY &&
-	     nla_put_u32(skb, TALLY_A_ARENA_MODE_USED, facts->mode)) ||
-	    tally_nl_put_text(skb, TALLY_A_ARENA_DEVICE, facts->dev) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_WORDS, facts->words) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_WORDS_USED, facts->used) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_ACCESS, c->access) ||
-	    tally_nl_put_owner(skb, TALLY_A_ARENA_UID, c->uid,
-			       TALLY_A_ARENA_GID, c->gid) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_PERM, c->perm) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_OBJECTS, facts->objects))
-		return -EMSGSIZE;
-	return 0;
+	lockdep_assert_held(&arena->lock);
+	return nla_put_string(skb, TALLY_A_ARENA_NAME, c->name) ||
+	       nla_put_u32(skb, TALLY_A_ARENA_STATE, arena->state) ||
+	       nla_put_u32(skb, TALLY_A_ARENA_MODE, c->mode) ||
+	       (arena->state == TALLY_ARENA_READY &&
+		nla_put_u32(skb, TALLY_A_ARENA_MODE_USED, arena->mode)) ||
+	       tally_nl_put_text(skb, TALLY_A_ARENA_DEVICE, arena->dev ?
+				 dev_name(&arena->dev->ibdev->dev) : c->dev) ||
+	       nla_put_u32(skb, TALLY_A_ARENA_WORDS, words) ||
+	       nla_put_u32(skb, TALLY_A_ARENA_WORDS_USED,
+			   used * TALLY_ENTRY_SIZE) ||
+	       nla_put_u32(skb, TALLY_A_ARENA_ACCESS, c->access) ||
+	       tally_nl_put_owner(skb, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
+				  TALLY_A_ARENA_PERM, &c->owner) ||
+	       nla_put_u32(skb, TALLY_A_ARENA_OBJECTS,
+			   tally_names_count(&arena->names));
 }
 
 static int put_right(struct sk_buff *skb, void *arena, u32 i)
@@ -88,28 +59,20 @@ static int put_attached(struct sk_buff *skb, void *arena, u32 i)
 	return skb ? nla_put_string(skb, TALLY_A_ARENA_ATTACHED_NODE, name) : 0;
 }
 
-static int fill_arena(struct sk_buff *skb, const struct genl_info *info,
-		      void *entry)
+static bool fill_arena(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_arena *arena = entry;
-	struct arena_facts facts;
-	void *hdr;
+	bool full;
 
-	hdr = tally_nl_begin(skb, info);
-	if (!hdr)
-		return -EMSGSIZE;
-	look_at(arena, &facts);
-	if (put_facts(skb, &facts) ||
-	    nla_put_u32(skb, TALLY_A_ARENA_ID, arena->id) ||
-	    tally_nl_put_list(skb, hdr, TALLY_A_ARENA_RIGHTS, put_right,
-			      arena) ||
-	    tally_nl_put_list(skb, hdr, TALLY_A_ARENA_ATTACHED, put_attached,
-			      arena)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	mutex_lock(&arena->lock);
+	full = put_facts(skb, arena);
+	mutex_unlock(&arena->lock);
+	return full ||
+	       nla_put_u32(skb, TALLY_A_ARENA_ID, arena->id) ||
+	       tally_nl_put_list(skb, hdr, TALLY_A_ARENA_RIGHTS, put_right,
+				 arena) ||
+	       tally_nl_put_list(skb, hdr, TALLY_A_ARENA_ATTACHED, put_attached,
+				 arena);
 }
 
 static int take_config(struct genl_info *info, struct tally_arena_config *c)
@@ -118,9 +81,7 @@ static int take_config(struct genl_info *info, struct tally_arena_config *c)
 
 	/* Every peer was configured by hand: it may use the arena. */
 	c->access = TALLY_ACCESS_RW;
-	c->perm = ARENA_PERM_DEFAULT;
-	c->uid = GLOBAL_ROOT_UID;
-	c->gid = GLOBAL_ROOT_GID;
+	c->owner.perm = ARENA_PERM_DEFAULT;
 	if (attrs[TALLY_A_ARENA_MODE])
 		c->mode = nla_get_u32(attrs[TALLY_A_ARENA_MODE]);
 	if (attrs[TALLY_A_ARENA_DEVICE])
@@ -134,34 +95,18 @@ static int take_config(struct genl_info *info, struct tally_arena_config *c)
 				     -EINVAL);
 	if (attrs[TALLY_A_ARENA_ACCESS])
 		c->access = nla_get_u32(attrs[TALLY_A_ARENA_ACCESS]);
-	if (attrs[TALLY_A_ARENA_PERM])
-		c->perm = nla_get_u32(attrs[TALLY_A_ARENA_PERM]);
 	return tally_nl_name(info, TALLY_A_ARENA_NAME, c->name) ?:
-	       tally_nl_owner(info, TALLY_A_ARENA_UID, &c->uid,
-			      TALLY_A_ARENA_GID, &c->gid);
+	       tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
+			      TALLY_A_ARENA_PERM, &c->owner);
 }
 
-static const struct nlattr *add_blame(struct genl_info *info, int err)
-{
-	switch (err) {
-	case -ENODEV:
-		return info->attrs[TALLY_A_ARENA_DEVICE];
-	case -EOPNOTSUPP:
-		return info->attrs[TALLY_A_ARENA_MODE];
-	case -ENOMEM:
-		return info->attrs[TALLY_A_ARENA_WORDS];
-	default:
-		return info->attrs[TALLY_A_ARENA_NAME];
-	}
-}
+static const struct tally_nl_blame add_blame[] = {
+	{ -ENODEV, TALLY_A_ARENA_DEVICE },
+	{ -EOPNOTSUPP, TALLY_A_ARENA_MODE },
+	{ -ENOMEM, TALLY_A_ARENA_WORDS },
+	{ 0, TALLY_A_ARENA_NAME },
+};
 
-/**
- * tally_nl_arena_add_doit - arena-add
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_arena_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tally_arena_config config = {};
@@ -178,7 +123,7 @@ int tally_nl_arena_add_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_arena_add(node, &config, &reason);
 	if (err) {
-		tally_nl_fail(info->extack, add_blame(info, err), reason, err);
+		tally_nl_blame(info, add_blame, reason, err);
 		goto put_node;
 	}
 	arena = tally_arena_find(node, config.name);
@@ -212,74 +157,44 @@ static int set_access(struct genl_info *info, struct tally_arena *arena)
 
 static int set_arena(struct genl_info *info, struct tally_arena *arena)
 {
-	const struct nlattr *perm_attr = info->attrs[TALLY_A_ARENA_PERM];
-	umode_t perm;
-	kuid_t uid;
-	kgid_t gid;
+	struct nlattr **attrs = info->attrs;
+	struct tally_owner owner;
 	int err;
 
 	mutex_lock(&arena->lock);
-	uid = arena->config.uid;
-	gid = arena->config.gid;
-	perm = arena->config.perm;
+	owner = arena->config.owner;
 	mutex_unlock(&arena->lock);
-	err = tally_nl_owner(info, TALLY_A_ARENA_UID, &uid,
-			     TALLY_A_ARENA_GID, &gid) ?:
+	err = tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
+			     TALLY_A_ARENA_PERM, &owner) ?:
 	      set_access(info, arena);
-	if (err)
-		return err;
-	if (perm_attr)
-		perm = nla_get_u32(perm_attr);
-	if (perm_attr || info->attrs[TALLY_A_ARENA_UID] ||
-	    info->attrs[TALLY_A_ARENA_GID])
-		tally_arena_set_owner(arena, uid, gid, perm);
-	return 0;
-}
-
-/**
- * tally_nl_arena_set_doit - arena-set
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
-int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct tally_arena *arena;
-	struct tally_node *node;
-	int err;
-
-	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_ARENA_NAME))
-		return -EINVAL;
-	if (info->attrs[TALLY_A_ARENA_PEER] &&
-	    GENL_REQ_ATTR_CHECK(info, TALLY_A_ARENA_ACCESS))
-		return -EINVAL;
-	node = tally_nl_node_running(info, TALLY_A_ARENA_NODE);
-	if (IS_ERR(node))
-		return PTR_ERR(node);
-	arena = tally_nl_arena(node, info->attrs[TALLY_A_ARENA_NAME],
-			       info->extack);
-	if (IS_ERR(arena)) {
-		tally_node_put(node);
-		return PTR_ERR(arena);
-	}
-	err = set_arena(info, arena);
-	if (!err) {
-		tally_netlink_event(node, "arena_set", arena->config.name, "");
-		tally_nl_reply(info, fill_arena, arena);
-	}
-	tally_arena_put(arena);
-	tally_node_put(node);
+	if (!err && (attrs[TALLY_A_ARENA_UID] || attrs[TALLY_A_ARENA_GID] ||
+		     attrs[TALLY_A_ARENA_PERM]))
+		tally_arena_set_owner(arena, &owner);
 	return err;
 }
 
-/**
- * tally_nl_arena_del_doit - arena-del
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
+int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tally_arena *arena;
+	int err;
+
+	if (info->attrs[TALLY_A_ARENA_PEER] &&
+	    GENL_REQ_ATTR_CHECK(info, TALLY_A_ARENA_ACCESS))
+		return -EINVAL;
+	arena = tally_nl_arena_running(info, TALLY_A_ARENA_NODE,
+				       TALLY_A_ARENA_NAME);
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	err = set_arena(info, arena);
+	if (!err) {
+		tally_nl_event(arena->node, "arena_set", arena->config.name,
+			       "");
+		tally_nl_reply(info, fill_arena, arena);
+	}
+	tally_arena_put(arena);
+	return err;
+}
+
 int tally_nl_arena_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	char name[TALLY_NAME_SIZE];
@@ -301,24 +216,6 @@ int tally_nl_arena_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/**
- * tally_nl_arena_get_start - begin arena-get
- * @cb: the dump
- *
- * Return: 0, or -ENOENT when the node asked for is none.
- */
-int tally_nl_arena_get_start(struct netlink_callback *cb)
-{
-	return tally_nl_start(cb, TALLY_A_ARENA_NODE);
-}
-
-/**
- * tally_nl_arena_get_dumpit - arena-get
- * @skb: to be filled
- * @cb: the dump
- *
- * Return: bytes filled, 0 at the end, or negative errno.
- */
 int tally_nl_arena_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
@@ -326,11 +223,10 @@ int tally_nl_arena_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err = 0;
 
 	while (!err && (arena = tally_arena_next(cursor->node, cursor->id))) {
-		if (tally_nl_dump_name(cb, TALLY_A_ARENA_NAME,
-				       arena->config.name))
-			err = tally_nl_dump(skb, cb, fill_arena, arena);
-		if (!err)
-			cursor->id = arena->id;
+		err = tally_nl_dump(skb, cb, fill_arena, arena,
+				    tally_nl_dump_name(cb, TALLY_A_ARENA_NAME,
+						       arena->config.name),
+				    arena->id);
 		tally_arena_put(arena);
 	}
 	return tally_nl_dump_to(skb, cb, err);

@@ -11,9 +11,6 @@
 #include <uapi/linux/tally_netlink.h>
 #include <uapi/linux/tally.h>
 #include <linux/tally.h>
-#include <linux/tally.h>
-#include <linux/tally.h>
-#include <linux/tally.h>
 
 /* Integer value ranges */
 static const struct netlink_range_validation tally_a_node_lease_range = {
@@ -78,12 +75,6 @@ static const struct nla_policy tally_peer_del_nl_policy[TALLY_A_PEER_NAME + 1] =
 	[TALLY_A_PEER_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 };
 
-/* TALLY_CMD_PEER_GET - dump */
-static const struct nla_policy tally_peer_get_nl_policy[TALLY_A_PEER_NAME + 1] = {
-	[TALLY_A_PEER_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_PEER_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-};
-
 /* TALLY_CMD_ARENA_ADD - do */
 static const struct nla_policy tally_arena_add_nl_policy[TALLY_A_ARENA_PERM + 1] = {
 	[TALLY_A_ARENA_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
@@ -110,12 +101,6 @@ static const struct nla_policy tally_arena_set_nl_policy[TALLY_A_ARENA_PERM + 1]
 
 /* TALLY_CMD_ARENA_DEL - do */
 static const struct nla_policy tally_arena_del_nl_policy[TALLY_A_ARENA_NAME + 1] = {
-	[TALLY_A_ARENA_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_ARENA_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-};
-
-/* TALLY_CMD_ARENA_GET - dump */
-static const struct nla_policy tally_arena_get_nl_policy[TALLY_A_ARENA_NAME + 1] = {
 	[TALLY_A_ARENA_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_ARENA_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 };
@@ -156,33 +141,9 @@ static const struct nla_policy tally_object_del_nl_policy[TALLY_A_OBJECT_TYPE + 
 	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
 };
 
-/* TALLY_CMD_OBJECT_GET - dump */
-static const struct nla_policy tally_object_get_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
-	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
-};
-
 /* TALLY_CMD_STATS_GET - do */
 static const struct nla_policy tally_stats_get_nl_policy[TALLY_A_STAT_NODE + 1] = {
 	[TALLY_A_STAT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-};
-
-/* TALLY_CMD_OBJECT_BREAK - do */
-static const struct nla_policy tally_object_break_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
-	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
-};
-
-/* TALLY_CMD_OBJECT_ASK - do */
-static const struct nla_policy tally_object_ask_nl_policy[TALLY_A_OBJECT_TYPE + 1] = {
-	[TALLY_A_OBJECT_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_ARENA] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
-	[TALLY_A_OBJECT_TYPE] = NLA_POLICY_RANGE(NLA_U32, 1, 255),
 };
 
 /* Ops table for tally */
@@ -212,7 +173,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_NODE_USERS_GET,
-		.start		= tally_nl_node_users_get_start,
+		.start		= tally_nl_start,
 		.dumpit		= tally_nl_node_users_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_node_users_get_nl_policy,
@@ -235,10 +196,10 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_PEER_GET,
-		.start		= tally_nl_peer_get_start,
+		.start		= tally_nl_start,
 		.dumpit		= tally_nl_peer_get_dumpit,
 		.done		= tally_nl_done,
-		.policy		= tally_peer_get_nl_policy,
+		.policy		= tally_peer_del_nl_policy,
 		.maxattr	= TALLY_A_PEER_NAME,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
@@ -265,10 +226,10 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_ARENA_GET,
-		.start		= tally_nl_arena_get_start,
+		.start		= tally_nl_start,
 		.dumpit		= tally_nl_arena_get_dumpit,
 		.done		= tally_nl_done,
-		.policy		= tally_arena_get_nl_policy,
+		.policy		= tally_arena_del_nl_policy,
 		.maxattr	= TALLY_A_ARENA_NAME,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
@@ -298,7 +259,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.start		= tally_nl_object_get_start,
 		.dumpit		= tally_nl_object_get_dumpit,
 		.done		= tally_nl_done,
-		.policy		= tally_object_get_nl_policy,
+		.policy		= tally_object_del_nl_policy,
 		.maxattr	= TALLY_A_OBJECT_TYPE,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
@@ -312,14 +273,14 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	{
 		.cmd		= TALLY_CMD_OBJECT_BREAK,
 		.doit		= tally_nl_object_break_doit,
-		.policy		= tally_object_break_nl_policy,
+		.policy		= tally_object_del_nl_policy,
 		.maxattr	= TALLY_A_OBJECT_TYPE,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= TALLY_CMD_OBJECT_ASK,
 		.doit		= tally_nl_object_ask_doit,
-		.policy		= tally_object_ask_nl_policy,
+		.policy		= tally_object_del_nl_policy,
 		.maxattr	= TALLY_A_OBJECT_TYPE,
 		.flags		= GENL_CMD_CAP_DO,
 	},

@@ -12,14 +12,9 @@
 #include <uapi/linux/tally_netlink.h>
 #include <uapi/linux/tally.h>
 #include <linux/tally.h>
-#include <linux/tally.h>
-#include <linux/tally.h>
-#include <linux/tally.h>
 
 int tally_nl_node_get_start(struct netlink_callback *cb);
-int tally_nl_node_users_get_start(struct netlink_callback *cb);
-int tally_nl_peer_get_start(struct netlink_callback *cb);
-int tally_nl_arena_get_start(struct netlink_callback *cb);
+int tally_nl_start(struct netlink_callback *cb);
 int tally_nl_object_get_start(struct netlink_callback *cb);
 int tally_nl_done(struct netlink_callback *cb);
 

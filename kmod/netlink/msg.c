@@ -11,128 +11,134 @@
 /* Raised with every change that a dump might show half of. */
 static atomic_t generation = ATOMIC_INIT(1);
 
-/**
- * tally_nl_generation - number of the present state
- *
- * Return: what a dump compares to learn that it was overtaken by a change.
- */
-u32 tally_nl_generation(void)
+static int put_entry(struct sk_buff *skb, const struct genl_info *info,
+		     tally_nl_fill fill, void *entry)
 {
-	return atomic_read(&generation);
+	void *hdr = genlmsg_put(skb, info->snd_portid, info->snd_seq,
+				&tally_nl_family, 0, info->genlhdr->cmd);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	if (fill(skb, hdr, entry)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
 }
 
-/**
- * tally_nl_changed - a list that can be dumped changed
- */
-void tally_nl_changed(void)
-{
-	atomic_inc(&generation);
-}
-
-/**
- * tally_nl_begin - begin a message
- * @skb: where
- * @info: the request, or what stands for one in a dump or a notification
- *
- * Return: the header for genlmsg_end() or genlmsg_cancel(), NULL when there is
- * no room.
- */
-void *tally_nl_begin(struct sk_buff *skb, const struct genl_info *info)
-{
-	return genlmsg_put(skb, info->snd_portid, info->snd_seq,
-			   &tally_nl_family, 0, info->genlhdr->cmd);
-}
-
-/**
- * tally_nl_reply - answer a request with an entry
- * @info: the request
- * @fill: writes @entry
- * @entry: a node, a peer, …
- *
- * Return: 0 or negative errno.
- */
+/* Answer a request with an entry: a node, a peer, … 0 or a negative errno. */
 int tally_nl_reply(struct genl_info *info, tally_nl_fill fill, void *entry)
 {
 	size_t size = GENLMSG_DEFAULT_SIZE;
 	struct sk_buff *msg;
-	int err;
 
-	do {
+	for (; size < TALLY_NL_MSG_MAX; size *= 2) {
 		msg = genlmsg_new(size, GFP_KERNEL);
 		if (!msg)
 			return -ENOMEM;
-		err = fill(msg, info, entry);
-		if (!err)
+		if (!put_entry(msg, info, fill, entry))
 			return genlmsg_reply(msg, info);
 		nlmsg_free(msg);
-		size *= 2;
-	} while (err == -EMSGSIZE && size < TALLY_NL_MSG_MAX);
-	return err;
+	}
+	return -EMSGSIZE;
+}
+
+struct event {
+	struct tally_node *node;
+	const char *name;
+	const char *subject;
+	const char *detail;
+};
+
+static bool fill_event(struct sk_buff *skb, void *hdr, void *entry)
+{
+	const struct event *event = entry;
+
+	return nla_put_string(skb, TALLY_A_EVENT_NODE,
+			      event->node->config.name) ||
+	       nla_put_string(skb, TALLY_A_EVENT_NAME, event->name) ||
+	       tally_nl_put_text(skb, TALLY_A_EVENT_SUBJECT, event->subject) ||
+	       tally_nl_put_text(skb, TALLY_A_EVENT_DETAIL, event->detail);
+}
+
+/*
+ * Tell monitors, if there is memory for it, that @name (one word) happened to
+ * @subject, a peer or object. @detail is more words. May sleep.
+ */
+void tally_nl_event(struct tally_node *node, const char *name,
+		    const char *subject, const char *detail)
+{
+	struct event event = { node, name, subject, detail };
+	struct genl_info info;
+	struct sk_buff *msg;
+
+	atomic_inc(&generation);
+	if (!genl_has_listeners(&tally_nl_family, node->net,
+				TALLY_NLGRP_MONITOR))
+		return;
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!msg)
+		return;
+	genl_info_init_ntf(&info, &tally_nl_family, TALLY_CMD_EVENT);
+	if (put_entry(msg, &info, fill_event, &event))
+		nlmsg_free(msg);
+	else
+		genlmsg_multicast_netns(&tally_nl_family, node->net, msg, 0,
+					TALLY_NLGRP_MONITOR, GFP_KERNEL);
 }
 
 /**
- * tally_nl_dump - write an entry into a dump
+ * tally_nl_dump - write an entry into a dump, and go on behind it
  * @skb: to be filled
  * @cb: the dump
  * @fill: writes @entry
  * @entry: a node, a peer, …
+ * @wanted: false: only go on
+ * @id: of @entry
  *
  * Return: 0, or -EMSGSIZE when it has to be the first of the next message.
  */
 int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
-		  tally_nl_fill fill, void *entry)
+		  tally_nl_fill fill, void *entry, bool wanted, u32 id)
 {
 	struct nlmsghdr *nlh = (void *)skb_tail_pointer(skb);
 	struct genl_info info;
-	int err;
 
-	tally_genl_info_dump(cb, &info);
-	err = fill(skb, &info, entry);
-	if (err)
-		return err;
-	nlh->nlmsg_flags |= NLM_F_MULTI;
-	nl_dump_check_consistent(cb, nlh);
+	if (wanted) {
+		tally_genl_info_dump(cb, &info);
+		if (put_entry(skb, &info, fill, entry))
+			return -EMSGSIZE;
+		nlh->nlmsg_flags |= NLM_F_MULTI;
+		nl_dump_check_consistent(cb, nlh);
+	}
+	tally_nl_cursor(cb)->id = id;
 	return 0;
 }
 
-/**
- * tally_nl_dump_from - begin a round of a dump
- * @cb: the dump
- *
- * A change since the round before is told to the reader, which may ask again.
- *
- * Return: where it stands.
+/*
+ * Begin a round of a dump, and say where it stands. A change since the round
+ * before is told to the reader, which may ask again.
  */
 struct tally_nl_cursor *tally_nl_dump_from(struct netlink_callback *cb)
 {
-	cb->seq = tally_nl_generation();
+	cb->seq = atomic_read(&generation);
 	return tally_nl_cursor(cb);
 }
 
-/**
- * tally_nl_dump_to - end a round of a dump
- * @skb: filled
- * @cb: the dump
- * @err: 0 at the end of the list
- *
- * Return: bytes filled, 0 at the end, or negative errno.
+/*
+ * End a round of a dump; @err is 0 at the end of the list. Returns what dumpit
+ * returns.
  */
 int tally_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb, int err)
 {
 	/* What was missed because it went away in this round is told, too. */
 	if (!err)
-		cb->seq = tally_nl_generation();
+		cb->seq = atomic_read(&generation);
 	return skb->len ?: err;
 }
 
-/**
- * tally_nl_dump_name - is an entry asked for?
- * @cb: the dump
- * @attr: attribute with the only name wanted
- * @name: name of the entry
- *
- * Return: true when no name, or this one, was given.
- */
+/* Is the entry of that name asked for? Without @attr all are. */
 bool tally_nl_dump_name(struct netlink_callback *cb, int attr,
 			const char *name)
 {
@@ -162,13 +168,19 @@ int tally_nl_fail(struct netlink_ext_ack *extack, const struct nlattr *attr,
 	return err;
 }
 
-/**
- * tally_nl_name - take a new name from a request
- * @info: the request
- * @attr: attribute it is in
- * @name: filled, TALLY_NAME_SIZE bytes
- *
- * Return: 0, or -EINVAL when it is missing or no name.
+/* As tally_nl_fail(), with the attribute that is to blame for this error. */
+int tally_nl_blame(struct genl_info *info, const struct tally_nl_blame *blame,
+		   const char *reason, int err)
+{
+	while (blame->err && blame->err != err)
+		blame++;
+	return tally_nl_fail(info->extack, info->attrs[blame->attr], reason,
+			     err);
+}
+
+/*
+ * Take a new name, of TALLY_NAME_SIZE bytes, from a request. 0, or -EINVAL when
+ * it is missing or no name.
  */
 int tally_nl_name(struct genl_info *info, int attr, char *name)
 {
@@ -179,18 +191,14 @@ int tally_nl_name(struct genl_info *info, int attr, char *name)
 	nla_strscpy(name, nla, TALLY_NAME_SIZE);
 	if (tally_name_valid(name, strlen(name)))
 		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, nla,
-			    "a name is 1 to 63 of [A-Za-z0-9._-] and begins with neither . nor -");
-	return -EINVAL;
+	return tally_nl_fail(info->extack, nla,
+			     "a name is 1 to 63 of [A-Za-z0-9._-] and begins with neither . nor -",
+			     -EINVAL);
 }
 
-/**
- * tally_nl_node - the node a request is about
- * @net: namespace of the request
- * @attr: attribute with its name, NULL for the first node
- * @extack: for the complaint
- *
- * Return: the node, referenced, or an ERR_PTR.
+/*
+ * The node a request is about, referenced, or an ERR_PTR; without @attr the
+ * first.
  */
 struct tally_node *tally_nl_node(struct net *net, const struct nlattr *attr,
 				 struct netlink_ext_ack *extack)
@@ -203,20 +211,12 @@ struct tally_node *tally_nl_node(struct net *net, const struct nlattr *attr,
 	node = tally_node_find(net, attr ? name : NULL);
 	if (node)
 		return node;
-	if (attr)
-		NL_SET_ERR_MSG_ATTR(extack, attr, "no node of that name");
-	else
-		NL_SET_ERR_MSG(extack, "no node has been added");
-	return ERR_PTR(-ENOENT);
+	return ERR_PTR(tally_nl_fail(extack, attr, attr ?
+				     "no node of that name" :
+				     "no node has been added", -ENOENT));
 }
 
-/**
- * tally_nl_node_running - the node a change is about
- * @info: the request
- * @attr: number of the attribute with its name
- *
- * Return: the node, referenced, or an ERR_PTR.
- */
+/* The node a change is about, as tally_nl_node(): not one that is stopped. */
 struct tally_node *tally_nl_node_running(struct genl_info *info, int attr)
 {
 	struct tally_node *node;
@@ -230,14 +230,7 @@ struct tally_node *tally_nl_node_running(struct genl_info *info, int attr)
 				     "the node is being stopped", -ESHUTDOWN));
 }
 
-/**
- * tally_nl_arena - the arena a request is about
- * @node: its home
- * @attr: attribute with its name
- * @extack: for the complaint
- *
- * Return: the arena, referenced, or an ERR_PTR.
- */
+/* The arena that is named, referenced, or an ERR_PTR. */
 struct tally_arena *tally_nl_arena(struct tally_node *node,
 				   const struct nlattr *attr,
 				   struct netlink_ext_ack *extack)
@@ -249,36 +242,57 @@ struct tally_arena *tally_nl_arena(struct tally_node *node,
 	arena = tally_arena_find(node, name);
 	if (arena)
 		return arena;
-	NL_SET_ERR_MSG_ATTR(extack, attr,
-			    "no arena of that name has its home here");
-	return ERR_PTR(-ENOENT);
+	return ERR_PTR(tally_nl_fail(extack, attr,
+				     "no arena of that name has its home here",
+				     -ENOENT));
 }
 
-/**
- * tally_nl_start - begin a dump about one node
- * @cb: the dump
- * @attr: number of the attribute with its name
- *
- * Return: 0 or negative errno.
+/*
+ * The arena a change is about, referenced, or an ERR_PTR; by the numbers of the
+ * attributes with the names of its home and its own.
  */
-int tally_nl_start(struct netlink_callback *cb, int attr)
+struct tally_arena *tally_nl_arena_running(struct genl_info *info,
+					   int node_attr, int attr)
 {
+	struct tally_arena *arena;
 	struct tally_node *node;
 
+	if (GENL_REQ_ATTR_CHECK(info, attr))
+		return ERR_PTR(-EINVAL);
+	node = tally_nl_node_running(info, node_attr);
+	if (IS_ERR(node))
+		return ERR_CAST(node);
+	arena = tally_nl_arena(node, info->attrs[attr], info->extack);
+	tally_node_put(node);
+	return arena;
+}
+
+/* Attributes that name the node a dump is about. */
+static const u8 dump_node[] = {
+	[TALLY_CMD_NODE_GET] = TALLY_A_NODE_NAME,
+	[TALLY_CMD_NODE_USERS_GET] = TALLY_A_USER_NODE,
+	[TALLY_CMD_PEER_GET] = TALLY_A_PEER_NODE,
+	[TALLY_CMD_ARENA_GET] = TALLY_A_ARENA_NODE,
+	[TALLY_CMD_OBJECT_GET] = TALLY_A_OBJECT_NODE,
+};
+
+/* Begin a dump about one node. */
+int tally_nl_start(struct netlink_callback *cb)
+{
+	struct tally_node *node;
+	struct genl_info info;
+
+	tally_genl_info_dump(cb, &info);
 	node = tally_nl_node(sock_net(cb->skb->sk),
-			     tally_genl_dump_attrs(cb)[attr], cb->extack);
+			     info.attrs[dump_node[info.genlhdr->cmd]],
+			     cb->extack);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	tally_nl_cursor(cb)->node = node;
 	return 0;
 }
 
-/**
- * tally_nl_done - end of every dump
- * @cb: the dump
- *
- * Return: 0.
- */
+/* End of every dump. */
 int tally_nl_done(struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
@@ -291,61 +305,46 @@ int tally_nl_done(struct netlink_callback *cb)
 }
 
 /**
- * tally_nl_owner - take owner and group from a request
+ * tally_nl_owner - take an owner from a request; what is not there stays
  * @info: the request
- * @uid_attr: attribute with the user id
- * @uid: set when it is there
- * @gid_attr: attribute with the group id
- * @gid: set when it is there
+ * @uid: number of the attribute with the user id
+ * @gid: of that with the group id
+ * @perm: of that with the permission bits
+ * @owner: the owner
  *
  * Return: 0, or -EINVAL when an id has no meaning in the caller's namespace.
  */
-int tally_nl_owner(struct genl_info *info, int uid_attr, kuid_t *uid,
-		   int gid_attr, kgid_t *gid)
+int tally_nl_owner(struct genl_info *info, int uid, int gid, int perm,
+		   struct tally_owner *owner)
 {
-	const struct nlattr *u = info->attrs[uid_attr];
-	const struct nlattr *g = info->attrs[gid_attr];
+	const struct nlattr *u = info->attrs[uid];
+	const struct nlattr *g = info->attrs[gid];
 
 	if (u)
-		*uid = make_kuid(current_user_ns(), nla_get_u32(u));
+		owner->uid = make_kuid(current_user_ns(), nla_get_u32(u));
 	if (g)
-		*gid = make_kgid(current_user_ns(), nla_get_u32(g));
-	if (!uid_valid(*uid))
+		owner->gid = make_kgid(current_user_ns(), nla_get_u32(g));
+	if (info->attrs[perm])
+		owner->perm = nla_get_u32(info->attrs[perm]);
+	if (!uid_valid(owner->uid))
 		return tally_nl_fail(info->extack, u, "no such user id", -EINVAL);
-	if (!gid_valid(*gid))
+	if (!gid_valid(owner->gid))
 		return tally_nl_fail(info->extack, g, "no such group id", -EINVAL);
 	return 0;
 }
 
-/**
- * tally_nl_put_owner - put owner and group into a message
- * @skb: the message
- * @uid_attr: attribute for the user id
- * @uid: owner
- * @gid_attr: attribute for the group id
- * @gid: group
- *
- * Return: 0 or -EMSGSIZE.
- */
-int tally_nl_put_owner(struct sk_buff *skb, int uid_attr, kuid_t uid,
-		       int gid_attr, kgid_t gid)
+/* Put an owner into a message, as tally_nl_owner() takes it. */
+int tally_nl_put_owner(struct sk_buff *skb, int uid, int gid, int perm,
+		       const struct tally_owner *owner)
 {
-	if (nla_put_u32(skb, uid_attr,
-			from_kuid_munged(current_user_ns(), uid)) ||
-	    nla_put_u32(skb, gid_attr,
-			from_kgid_munged(current_user_ns(), gid)))
-		return -EMSGSIZE;
-	return 0;
+	struct user_namespace *ns = current_user_ns();
+
+	return nla_put_u32(skb, uid, from_kuid_munged(ns, owner->uid)) ?:
+	       nla_put_u32(skb, gid, from_kgid_munged(ns, owner->gid)) ?:
+	       nla_put_u32(skb, perm, owner->perm);
 }
 
-/**
- * tally_nl_put_text - put a string into a message unless it is empty
- * @skb: the message
- * @attr: attribute
- * @text: the string
- *
- * Return: 0 or -EMSGSIZE.
- */
+/* Put a string into a message unless it is empty. */
 int tally_nl_put_text(struct sk_buff *skb, int attr, const char *text)
 {
 	return text[0] ? nla_put_string(skb, attr, text) : 0;

@@ -1,87 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/ktime.h>
 #include "compat/genl_compat.h"
-#include "netlink/family.h"
 #include "netlink/msg.h"
 #include "session/nodes.h"
 
 static_assert((int)TALLY_NODE_STATUS_STOPPED == (int)TALLY_NODE_STOPPED);
 
-struct node_counts {
-	u32 peers;
-	u32 arenas;
-	u32 users;
-	enum tally_node_state state;
-};
-
-static void count(struct tally_node *node, struct node_counts *counts)
+static u32 count_arenas(struct tally_node *node)
 {
 	struct tally_arena *arena;
-	struct list_head *pos;
-	u32 after = 0;
+	u32 after = 0, n = 0;
 
-	memset(counts, 0, sizeof(*counts));
-	mutex_lock(&node->lock);
-	counts->state = node->state;
-	counts->peers = tally_names_count(&node->peer_names);
-	list_for_each(pos, &node->users)
-		counts->users++;
-	mutex_unlock(&node->lock);
-	if (counts->state != TALLY_NODE_RUNNING)
-		return;
 	while ((arena = tally_arena_next(node, after))) {
 		after = arena->id;
-		counts->arenas++;
+		n++;
 		tally_arena_put(arena);
 	}
+	return n;
 }
 
-static int put_config(struct sk_buff *skb, const struct tally_node_config *c)
-{
-	if (nla_put_string(skb, TALLY_A_NODE_NAME, c->name) ||
-	    nla_put_u16(skb, TALLY_A_NODE_PORT, c->port) ||
-	    nla_put_u32(skb, TALLY_A_NODE_LEASE, c->lease_ms) ||
-	    (c->epoch && nla_put_u32(skb, TALLY_A_NODE_EPOCH, c->epoch)) ||
-	    tally_nl_put_text(skb, TALLY_A_NODE_KEY, c->key) ||
-	    (c->no_atomics && nla_put_flag(skb, TALLY_A_NODE_NO_ATOMICS)) ||
-	    (c->clean && nla_put_flag(skb, TALLY_A_NODE_CLEAN)) ||
-	    (c->mem_limit &&
-	     nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_LIMIT, c->mem_limit,
-			       TALLY_A_NODE_PAD)))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static int fill_node(struct sk_buff *skb, const struct genl_info *info,
-		     void *entry)
+static bool fill_node(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_node *node = entry;
-	struct node_counts counts;
+	const struct tally_node_config *c = &node->config;
+	enum tally_node_state state;
+	u32 peers, users = 0;
+	struct list_head *at;
 	u64 age;
-	void *hdr;
 
-	hdr = tally_nl_begin(skb, info);
-	if (!hdr)
-		return -EMSGSIZE;
-	count(node, &counts);
+	mutex_lock(&node->lock);
+	state = node->state;
+	peers = tally_names_count(&node->peer_names);
+	list_for_each(at, &node->users)
+		users++;
+	mutex_unlock(&node->lock);
 	age = div_u64(ktime_get_boottime_ns() - node->started, NSEC_PER_MSEC);
-	if (put_config(skb, &node->config) ||
-	    nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_USED,
-			      atomic64_read(&node->mem_used),
-			      TALLY_A_NODE_PAD) ||
-	    nla_put_u32(skb, TALLY_A_NODE_STATE, counts.state) ||
-	    nla_put_u64_64bit(skb, TALLY_A_NODE_INCARNATION,
-			      node->incarnation, TALLY_A_NODE_PAD) ||
-	    nla_put_u64_64bit(skb, TALLY_A_NODE_AGE, age, TALLY_A_NODE_PAD) ||
-	    nla_put_u32(skb, TALLY_A_NODE_PEERS, counts.peers) ||
-	    nla_put_u32(skb, TALLY_A_NODE_ARENAS, counts.arenas) ||
-	    nla_put_u32(skb, TALLY_A_NODE_USERS, counts.users) ||
-	    nla_put_u32(skb, TALLY_A_NODE_NETNS, node->net->ns.inum)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	return nla_put_string(skb, TALLY_A_NODE_NAME, c->name) ||
+	       nla_put_u16(skb, TALLY_A_NODE_PORT, c->port) ||
+	       nla_put_u32(skb, TALLY_A_NODE_LEASE, c->lease_ms) ||
+	       (c->epoch && nla_put_u32(skb, TALLY_A_NODE_EPOCH, c->epoch)) ||
+	       tally_nl_put_text(skb, TALLY_A_NODE_KEY, c->key) ||
+	       (c->no_atomics && nla_put_flag(skb, TALLY_A_NODE_NO_ATOMICS)) ||
+	       (c->clean && nla_put_flag(skb, TALLY_A_NODE_CLEAN)) ||
+	       (c->mem_limit &&
+		nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_LIMIT, c->mem_limit,
+				  TALLY_A_NODE_PAD)) ||
+	       nla_put_u64_64bit(skb, TALLY_A_NODE_MEM_USED,
+				 atomic64_read(&node->mem_used),
+				 TALLY_A_NODE_PAD) ||
+	       nla_put_u32(skb, TALLY_A_NODE_STATE, state) ||
+	       nla_put_u64_64bit(skb, TALLY_A_NODE_INCARNATION,
+				 node->incarnation, TALLY_A_NODE_PAD) ||
+	       nla_put_u64_64bit(skb, TALLY_A_NODE_AGE, age, TALLY_A_NODE_PAD) ||
+	       nla_put_u32(skb, TALLY_A_NODE_PEERS, peers) ||
+	       nla_put_u32(skb, TALLY_A_NODE_ARENAS,
+			   state == TALLY_NODE_RUNNING ?
+			   count_arenas(node) : 0) ||
+	       nla_put_u32(skb, TALLY_A_NODE_USERS, users) ||
+	       nla_put_u32(skb, TALLY_A_NODE_NETNS, node->net->ns.inum);
 }
 
 static int take_config(struct genl_info *info, struct tally_node_config *c)
@@ -109,37 +85,16 @@ static int take_config(struct genl_info *info, struct tally_node_config *c)
 	return tally_nl_name(info, TALLY_A_NODE_NAME, c->name);
 }
 
-static const struct nlattr *add_blame(struct genl_info *info, int err)
-{
-	switch (err) {
-	case -ENOKEY:
-	case -EKEYEXPIRED:
-	case -EKEYREVOKED:
-	case -EKEYREJECTED:
-		return info->attrs[TALLY_A_NODE_KEY];
-	case -EADDRINUSE:
-		return info->attrs[TALLY_A_NODE_PORT];
-	case -EEXIST:
-		return info->attrs[TALLY_A_NODE_NAME];
-	default:
-		return NULL;
-	}
-}
+static const struct tally_nl_blame add_blame[] = {
+	{ -ENOKEY, TALLY_A_NODE_KEY },
+	{ -EKEYEXPIRED, TALLY_A_NODE_KEY },
+	{ -EKEYREVOKED, TALLY_A_NODE_KEY },
+	{ -EKEYREJECTED, TALLY_A_NODE_KEY },
+	{ -EADDRINUSE, TALLY_A_NODE_PORT },
+	{ -EEXIST, TALLY_A_NODE_NAME },
+	{}
+};
 
-static const char *no_reason(int err)
-{
-	return err == -ENOKEY ?
-	       "no logon key of that description in the caller's keyrings" :
-	       NULL;
-}
-
-/**
- * tally_nl_node_add_doit - node-add
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tally_node_config config = {};
@@ -151,13 +106,14 @@ int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	err = tally_node_add(genl_info_net(info), &config, &reason);
+	if (!reason && err == -ENOKEY)
+		reason = "no logon key of that description in the caller's keyrings";
 	if (err)
-		return tally_nl_fail(info->extack, add_blame(info, err),
-				     reason ?: no_reason(err), err);
+		return tally_nl_blame(info, add_blame, reason, err);
 	node = tally_node_find(genl_info_net(info), config.name);
 	if (!node)
 		return 0;
-	tally_netlink_event(node, "node_add", node->config.name, "");
+	tally_nl_event(node, "node_add", node->config.name, "");
 	/* The node stands, whether this answer can be made or not. */
 	tally_nl_reply(info, fill_node, node);
 	tally_node_put(node);
@@ -202,13 +158,6 @@ static struct tally_node *node_to_del(struct sk_buff *skb,
 				     -ENOENT));
 }
 
-/**
- * tally_nl_node_del_doit - node-del
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tally_node *node;
@@ -221,17 +170,11 @@ int tally_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_node_del(node);
 	if (!err)
-		tally_netlink_event(node, "node_del", node->config.name, "");
+		tally_nl_event(node, "node_del", node->config.name, "");
 	tally_node_put(node);
 	return err;
 }
 
-/**
- * tally_nl_node_get_start - begin node-get
- * @cb: the dump
- *
- * Return: 0, or -ENOENT when the node asked for is none.
- */
 int tally_nl_node_get_start(struct netlink_callback *cb)
 {
 	struct nlattr **attrs = tally_genl_dump_attrs(cb);
@@ -241,16 +184,9 @@ int tally_nl_node_get_start(struct netlink_callback *cb)
 				       cb->extack, attrs[TALLY_A_NODE_ALL]);
 	if (!attrs[TALLY_A_NODE_NAME])
 		return 0;
-	return tally_nl_start(cb, TALLY_A_NODE_NAME);
+	return tally_nl_start(cb);
 }
 
-/**
- * tally_nl_node_get_dumpit - node-get
- * @skb: to be filled
- * @cb: the dump
- *
- * Return: bytes filled, 0 at the end, or negative errno.
- */
 int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
@@ -260,54 +196,25 @@ int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err = 0;
 
 	while (!err && (node = tally_node_next(net, cursor->id))) {
-		if (tally_nl_dump_name(cb, TALLY_A_NODE_NAME,
-				       node->config.name))
-			err = tally_nl_dump(skb, cb, fill_node, node);
-		if (!err)
-			cursor->id = node->id;
+		err = tally_nl_dump(skb, cb, fill_node, node,
+				    tally_nl_dump_name(cb, TALLY_A_NODE_NAME,
+						       node->config.name),
+				    node->id);
 		tally_node_put(node);
 	}
 	return tally_nl_dump_to(skb, cb, err);
 }
 
-static int fill_user(struct sk_buff *skb, const struct genl_info *info,
-		     void *entry)
+static bool fill_user(struct sk_buff *skb, void *hdr, void *entry)
 {
 	const struct tally_user *user = entry;
-	void *hdr;
 
-	hdr = tally_nl_begin(skb, info);
-	if (!hdr)
-		return -EMSGSIZE;
-	if (nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ||
-	    tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ||
-	    nla_put_u32(skb, TALLY_A_USER_PID, user->pid) ||
-	    tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	return nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ||
+	       tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ||
+	       nla_put_u32(skb, TALLY_A_USER_PID, user->pid) ||
+	       tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm);
 }
 
-/**
- * tally_nl_node_users_get_start - begin node-users-get
- * @cb: the dump
- *
- * Return: 0 or negative errno.
- */
-int tally_nl_node_users_get_start(struct netlink_callback *cb)
-{
-	return tally_nl_start(cb, TALLY_A_USER_NODE);
-}
-
-/**
- * tally_nl_node_users_get_dumpit - node-users-get
- * @skb: to be filled
- * @cb: the dump
- *
- * Return: bytes filled, 0 at the end, or negative errno.
- */
 int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 				   struct netlink_callback *cb)
 {
@@ -320,10 +227,9 @@ int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 	list_for_each_entry(user, &cursor->node->users, list) {
 		if (user->id <= cursor->id)
 			continue;
-		err = tally_nl_dump(skb, cb, fill_user, user);
+		err = tally_nl_dump(skb, cb, fill_user, user, true, user->id);
 		if (err)
 			break;
-		cursor->id = user->id;
 	}
 	mutex_unlock(&cursor->node->lock);
 	return tally_nl_dump_to(skb, cb, err);
@@ -342,10 +248,13 @@ static int put_item(struct sk_buff *skb, int attr, const char *name, u64 value)
 	return 0;
 }
 
-static int put_stats(struct sk_buff *skb, struct tally_stats *stats)
+static bool fill_stats(struct sk_buff *skb, void *hdr, void *entry)
 {
-	int i, err = 0;
+	struct tally_node *node = entry;
+	struct tally_stats *stats = &node->stats;
+	int i, err;
 
+	err = nla_put_string(skb, TALLY_A_STAT_NODE, node->config.name);
 	for (i = 0; i < __TALLY_STAT_MAX && !err; i++)
 		err = put_item(skb, TALLY_A_STAT_COUNTER, tally_stat_name(i),
 			       atomic64_read(&stats->count[i]));
@@ -355,31 +264,6 @@ static int put_stats(struct sk_buff *skb, struct tally_stats *stats)
 	return err;
 }
 
-static int fill_stats(struct sk_buff *skb, const struct genl_info *info,
-		      void *entry)
-{
-	struct tally_node *node = entry;
-	void *hdr;
-
-	hdr = tally_nl_begin(skb, info);
-	if (!hdr)
-		return -EMSGSIZE;
-	if (nla_put_string(skb, TALLY_A_STAT_NODE, node->config.name) ||
-	    put_stats(skb, &node->stats)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
-}
-
-/**
- * tally_nl_stats_get_doit - stats-get
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tally_node *node;

@@ -15,35 +15,24 @@
 			 BIT_ULL(TALLY_A_OBJECT_GID) |		\
 			 BIT_ULL(TALLY_A_OBJECT_PERM))
 
-static int fill_object(struct sk_buff *skb, const struct genl_info *info,
-		       void *entry)
+static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_object *object = entry;
 	struct tally_arena *arena = object->arena;
 	struct tally_object_config c;
-	void *hdr;
 
-	hdr = tally_nl_begin(skb, info);
-	if (!hdr)
-		return -EMSGSIZE;
 	mutex_lock(&arena->lock);
 	c = object->config;
 	mutex_unlock(&arena->lock);
-	if (nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
-	    nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
-	    nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||
-	    nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ||
-	    tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, c.uid,
-			       TALLY_A_OBJECT_GID, c.gid) ||
-	    nla_put_u32(skb, TALLY_A_OBJECT_PERM, c.perm) ||
-	    nla_put_u32(skb, TALLY_A_OBJECT_USERS,
-			READ_ONCE(object->users)) ||
-	    (c.type->nl_fill && c.type->nl_fill(skb, hdr, object))) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
+	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
+	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||
+	       nla_put_u32(skb, TALLY_A_OBJECT_ID, object->id) ||
+	       tally_nl_put_owner(skb, TALLY_A_OBJECT_UID, TALLY_A_OBJECT_GID,
+				  TALLY_A_OBJECT_PERM, &c.owner) ||
+	       nla_put_u32(skb, TALLY_A_OBJECT_USERS,
+			   READ_ONCE(object->users)) ||
+	       (c.type->nl_fill && c.type->nl_fill(skb, hdr, object));
 }
 
 static int check_attrs(struct genl_info *info, const struct tally_type_ops *type)
@@ -69,108 +58,61 @@ static const struct tally_type_ops *type_of(struct genl_info *info)
 		return NULL;
 	type = tally_type(nla_get_u32(info->attrs[TALLY_A_OBJECT_TYPE]));
 	if (!type)
-		NL_SET_ERR_MSG_ATTR(info->extack,
-				    info->attrs[TALLY_A_OBJECT_TYPE],
-				    "there is no such type");
+		tally_nl_fail(info->extack, info->attrs[TALLY_A_OBJECT_TYPE],
+			      "there is no such type", -EINVAL);
 	return type;
 }
 
 static int take_config(struct genl_info *info, struct tally_object_config *c)
 {
-	const struct nlattr *perm = info->attrs[TALLY_A_OBJECT_PERM];
-	int err;
-
 	c->type = type_of(info);
 	if (!c->type)
 		return -EINVAL;
-	c->perm = perm ? nla_get_u32(perm) : OBJECT_PERM_DEFAULT;
-	c->uid = GLOBAL_ROOT_UID;
-	c->gid = GLOBAL_ROOT_GID;
-	err = check_attrs(info, c->type);
-	if (!err)
-		err = tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name);
-	if (!err)
-		err = tally_nl_owner(info, TALLY_A_OBJECT_UID, &c->uid,
-				     TALLY_A_OBJECT_GID, &c->gid);
-	return err;
+	c->owner.perm = OBJECT_PERM_DEFAULT;
+	return check_attrs(info, c->type) ?:
+	       tally_nl_name(info, TALLY_A_OBJECT_NAME, c->name) ?:
+	       tally_nl_owner(info, TALLY_A_OBJECT_UID, TALLY_A_OBJECT_GID,
+			      TALLY_A_OBJECT_PERM, &c->owner);
 }
 
-static const struct nlattr *add_blame(struct genl_info *info, int err)
-{
-	switch (err) {
-	case -EDQUOT:
-	case -ENOMEM:
-		return info->attrs[TALLY_A_OBJECT_SIZE];
-	case -ENOSPC:
-		return info->attrs[TALLY_A_OBJECT_ARENA];
-	default:
-		return info->attrs[TALLY_A_OBJECT_NAME];
-	}
-}
+static const struct tally_nl_blame add_blame[] = {
+	{ -EDQUOT, TALLY_A_OBJECT_SIZE },
+	{ -ENOMEM, TALLY_A_OBJECT_SIZE },
+	{ -ENOSPC, TALLY_A_OBJECT_ARENA },
+	{ 0, TALLY_A_OBJECT_NAME },
+};
 
-static struct tally_arena *arena_of(struct genl_info *info)
-{
-	struct tally_arena *arena;
-	struct tally_node *node;
-
-	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_ARENA))
-		return ERR_PTR(-EINVAL);
-	node = tally_nl_node_running(info, TALLY_A_OBJECT_NODE);
-	if (IS_ERR(node))
-		return ERR_CAST(node);
-	arena = tally_nl_arena(node, info->attrs[TALLY_A_OBJECT_ARENA],
-			       info->extack);
-	tally_node_put(node);
-	return arena;
-}
-
-static int add_object(struct genl_info *info, struct tally_arena *arena,
-		      const struct tally_object_config *config)
-{
-	const struct tally_type_ops *type = config->type;
-	struct tally_object *object;
-	const char *reason = NULL;
-	int err;
-
-	object = tally_object_new(arena, config, &reason);
-	if (IS_ERR(object))
-		return tally_nl_fail(info->extack, NULL, reason,
-				     PTR_ERR(object));
-	err = type->nl_take ? type->nl_take(object, info) : 0;
-	if (!err) {
-		err = tally_object_add(object, &reason);
-		if (err)
-			tally_nl_fail(info->extack, add_blame(info, err),
-				      reason, err);
-	}
-	/* It stands, whether this answer can be made or not. */
-	if (!err)
-		tally_nl_reply(info, fill_object, object);
-	tally_object_put(object);
-	return err;
-}
-
-/**
- * tally_nl_object_add_doit - object-add
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tally_object_config config = {};
+	struct tally_object *object;
+	const char *reason = NULL;
 	struct tally_arena *arena;
 	int err;
 
 	err = take_config(info, &config);
 	if (err)
 		return err;
-	arena = arena_of(info);
+	arena = tally_nl_arena_running(info, TALLY_A_OBJECT_NODE,
+				       TALLY_A_OBJECT_ARENA);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
-	err = add_object(info, arena, &config);
+	object = tally_object_new(arena, &config, &reason);
 	tally_arena_put(arena);
+	if (IS_ERR(object))
+		return tally_nl_fail(info->extack, NULL, reason,
+				     PTR_ERR(object));
+	if (config.type->nl_take)
+		err = config.type->nl_take(object, info);
+	if (!err) {
+		err = tally_object_add(object, &reason);
+		if (err)
+			tally_nl_blame(info, add_blame, reason, err);
+	}
+	/* It stands, whether this answer can be made or not. */
+	if (!err)
+		tally_nl_reply(info, fill_object, object);
+	tally_object_put(object);
 	return err;
 }
 
@@ -185,7 +127,8 @@ static struct tally_object *object_of(struct genl_info *info)
 
 	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
 		return ERR_PTR(-EINVAL);
-	arena = arena_of(info);
+	arena = tally_nl_arena_running(info, TALLY_A_OBJECT_NODE,
+				       TALLY_A_OBJECT_ARENA);
 	if (IS_ERR(arena))
 		return ERR_CAST(arena);
 	nla_strscpy(name, attr, sizeof(name));
@@ -203,33 +146,16 @@ static struct tally_object *object_of(struct genl_info *info)
 				     -EPROTOTYPE));
 }
 
-/* Answered with the object as it is then. */
-static int change(struct genl_info *info, struct tally_object *object,
-		  int (*how)(struct tally_object *object,
-			     struct genl_info *info))
+static int not_this_type(struct genl_info *info, int attr)
 {
-	int err;
-
-	if (!how)
-		return tally_nl_fail(info->extack,
-				     info->attrs[TALLY_A_OBJECT_NAME],
-				     "not for objects of this type",
-				     -EPROTOTYPE);
-	err = how(object, info);
-	if (!err)
-		tally_nl_reply(info, fill_object, object);
-	return err;
+	return tally_nl_fail(info->extack, info->attrs[attr],
+			     "not for objects of this type", -EPROTOTYPE);
 }
 
-/**
- * tally_nl_object_set_doit - object-set
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
-int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
+/* Change what is named, and answer with the object as it is then. */
+static int change(struct genl_info *info, bool set)
 {
+	int (*how)(struct tally_object *object, struct genl_info *info);
 	struct tally_object *object = object_of(info);
 	const struct tally_type_ops *type;
 	int err;
@@ -237,39 +163,27 @@ int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(object))
 		return PTR_ERR(object);
 	type = object->config.type;
+	how = set ? type->nl_set : type->nl_break;
 	err = check_attrs(info, type);
 	if (!err)
-		err = change(info, object, type->nl_set);
+		err = how ? how(object, info) :
+			    not_this_type(info, TALLY_A_OBJECT_NAME);
+	if (!err)
+		tally_nl_reply(info, fill_object, object);
 	tally_object_put(object);
 	return err;
 }
 
-/**
- * tally_nl_object_break_doit - object-break
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
+int tally_nl_object_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return change(info, true);
+}
+
 int tally_nl_object_break_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct tally_object *object = object_of(info);
-	int err;
-
-	if (IS_ERR(object))
-		return PTR_ERR(object);
-	err = change(info, object, object->config.type->nl_break);
-	tally_object_put(object);
-	return err;
+	return change(info, false);
 }
 
-/**
- * tally_nl_object_ask_doit - object-ask
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_object_ask_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct tally_type_ops *type = type_of(info);
@@ -280,10 +194,7 @@ int tally_nl_object_ask_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!type)
 		return -EINVAL;
 	if (!type->nl_ask)
-		return tally_nl_fail(info->extack,
-				     info->attrs[TALLY_A_OBJECT_TYPE],
-				     "not for objects of this type",
-				     -EPROTOTYPE);
+		return not_this_type(info, TALLY_A_OBJECT_TYPE);
 	if (info->attrs[TALLY_A_OBJECT_ARENA])
 		nla_strscpy(arena, info->attrs[TALLY_A_OBJECT_ARENA],
 			    sizeof(arena));
@@ -298,42 +209,23 @@ int tally_nl_object_ask_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/**
- * tally_nl_object_del_doit - object-del
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_object_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlattr *attr = info->attrs[TALLY_A_OBJECT_NAME];
-	const struct nlattr *type = info->attrs[TALLY_A_OBJECT_TYPE];
-	char name[TALLY_NAME_SIZE];
+	struct tally_object *object = object_of(info);
 	const char *reason = NULL;
-	struct tally_arena *arena;
 	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_OBJECT_NAME))
-		return -EINVAL;
-	arena = arena_of(info);
-	if (IS_ERR(arena))
-		return PTR_ERR(arena);
-	nla_strscpy(name, attr, sizeof(name));
-	err = tally_object_del(arena, name, type ? nla_get_u32(type) : 0,
-			       &reason);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = tally_object_del(object->arena, object->config.name,
+			       object->config.type->id, &reason);
 	if (err)
-		tally_nl_fail(info->extack, attr, reason, err);
-	tally_arena_put(arena);
+		tally_nl_fail(info->extack, info->attrs[TALLY_A_OBJECT_NAME],
+			      reason, err);
+	tally_object_put(object);
 	return err;
 }
 
-/**
- * tally_nl_object_get_start - begin object-get
- * @cb: the dump
- *
- * Return: 0, or -ENOENT when the node or the arena asked for is none.
- */
 int tally_nl_object_get_start(struct netlink_callback *cb)
 {
 	struct nlattr *attr = tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ARENA];
@@ -341,7 +233,7 @@ int tally_nl_object_get_start(struct netlink_callback *cb)
 	struct tally_arena *arena;
 	int err;
 
-	err = tally_nl_start(cb, TALLY_A_OBJECT_NODE);
+	err = tally_nl_start(cb);
 	if (err || !attr)
 		return err;
 	arena = tally_nl_arena(cursor->node, attr, cb->extack);
@@ -383,13 +275,6 @@ static struct tally_object *next_object(struct tally_nl_cursor *cursor,
 	}
 }
 
-/**
- * tally_nl_object_get_dumpit - object-get
- * @skb: to be filled
- * @cb: the dump
- *
- * Return: bytes filled, 0 at the end, or negative errno.
- */
 int tally_nl_object_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb)
 {
@@ -400,10 +285,9 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 	int err = 0;
 
 	while (!err && (object = next_object(cursor, attrs))) {
-		if (!type || nla_get_u32(type) == object->config.type->id)
-			err = tally_nl_dump(skb, cb, fill_object, object);
-		if (!err)
-			cursor->id = object->id;
+		err = tally_nl_dump(skb, cb, fill_object, object, !type ||
+				    nla_get_u32(type) ==
+				    object->config.type->id, object->id);
 		tally_object_put(object);
 	}
 	return tally_nl_dump_to(skb, cb, err);

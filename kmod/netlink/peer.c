@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/in6.h>
 #include <net/ipv6.h>
-#include "netlink/family.h"
 #include "netlink/msg.h"
 #include "session/peer.h"
 
-static int put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
+static bool put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in4 = (const void *)addr;
@@ -18,128 +17,90 @@ static int put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
 		port = in4->sin_port;
 		scope = 0;
 	}
-	if (nla_put(skb, TALLY_A_PEER_ADDR, sizeof(ip), &ip) ||
-	    (scope && nla_put_u32(skb, TALLY_A_PEER_SCOPE, scope)) ||
-	    nla_put_u16(skb, TALLY_A_PEER_PORT, ntohs(port)))
-		return -EMSGSIZE;
-	return 0;
+	return nla_put(skb, TALLY_A_PEER_ADDR, sizeof(ip), &ip) ||
+	       (scope && nla_put_u32(skb, TALLY_A_PEER_SCOPE, scope)) ||
+	       nla_put_u16(skb, TALLY_A_PEER_PORT, ntohs(port));
 }
 
-static int put_session(struct sk_buff *skb, const struct tally_peer_info *info)
+static bool put_session(struct sk_buff *skb, const struct tally_peer_info *info)
 {
 	if (!info->session)
 		return 0;
-	if (nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, info->session,
-			      TALLY_A_PEER_PAD) ||
-	    nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, info->my_slot) ||
-	    nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, info->peer_slot) ||
-	    nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
-			      info->incarnation, TALLY_A_PEER_PAD) ||
-	    (info->auth && nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
-	    (info->atomics && nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
-	    nla_put_u32(skb, TALLY_A_PEER_LANES, info->lanes) ||
-	    tally_nl_put_text(skb, TALLY_A_PEER_DEVICE, info->dev) ||
-	    nla_put_u32(skb, TALLY_A_PEER_LEASE, info->lease_ms) ||
-	    nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
-			      info->lease_left_ms, TALLY_A_PEER_PAD))
-		return -EMSGSIZE;
-	return 0;
+	return nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, info->session,
+				 TALLY_A_PEER_PAD) ||
+	       nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, info->my_slot) ||
+	       nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, info->peer_slot) ||
+	       nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
+				 info->incarnation, TALLY_A_PEER_PAD) ||
+	       (info->auth && nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
+	       (info->atomics && nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
+	       nla_put_u32(skb, TALLY_A_PEER_LANES, info->lanes) ||
+	       tally_nl_put_text(skb, TALLY_A_PEER_DEVICE, info->dev) ||
+	       nla_put_u32(skb, TALLY_A_PEER_LEASE, info->lease_ms) ||
+	       nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
+				 info->lease_left_ms, TALLY_A_PEER_PAD);
 }
 
-static int put_trouble(struct sk_buff *skb, const struct tally_peer_info *info)
-{
-	if (!info->error)
-		return 0;
-	if (nla_put_u32(skb, TALLY_A_PEER_ERROR, -info->error) ||
-	    nla_put_string(skb, TALLY_A_PEER_REFUSAL, info->refusal) ||
-	    tally_nl_put_text(skb, TALLY_A_PEER_TEXT, info->text))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static int fill_peer(struct sk_buff *skb, const struct genl_info *info,
-		     void *entry)
+static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_peer_info facts = {};
 	struct tally_peer *peer = entry;
-	void *hdr;
 
-	hdr = tally_nl_begin(skb, info);
-	if (!hdr)
-		return -EMSGSIZE;
 	tally_peer_info(peer, &facts);
-	if (nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
-	    put_addr(skb, &peer->addr) ||
-	    nla_put_string(skb, TALLY_A_PEER_STATE, facts.state) ||
-	    (facts.epoch &&
-	     nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, facts.epoch,
-			       TALLY_A_PEER_PAD)) ||
-	    nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, facts.connects,
-			      TALLY_A_PEER_PAD) ||
-	    put_session(skb, &facts) || put_trouble(skb, &facts)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	return nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
+	       put_addr(skb, &peer->addr) ||
+	       nla_put_string(skb, TALLY_A_PEER_STATE, facts.state) ||
+	       (facts.epoch &&
+		nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, facts.epoch,
+				  TALLY_A_PEER_PAD)) ||
+	       nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, facts.connects,
+				 TALLY_A_PEER_PAD) ||
+	       put_session(skb, &facts) ||
+	       (facts.error &&
+		(nla_put_u32(skb, TALLY_A_PEER_ERROR, -facts.error) ||
+		 nla_put_string(skb, TALLY_A_PEER_REFUSAL, facts.refusal) ||
+		 tally_nl_put_text(skb, TALLY_A_PEER_TEXT, facts.text)));
 }
 
-static int take_ipv4(struct genl_info *info, const struct in6_addr *mapped,
-		     struct sockaddr_in *addr)
-{
-	addr->sin_family = AF_INET;
-	addr->sin_addr.s_addr = mapped->s6_addr32[3];
-	if (addr->sin_addr.s_addr == htonl(INADDR_ANY) ||
-	    ipv4_is_multicast(addr->sin_addr.s_addr))
-		return tally_nl_fail(info->extack,
-				     info->attrs[TALLY_A_PEER_ADDR],
-				     "not the address of a machine", -EINVAL);
-	return 0;
-}
-
-static int take_ipv6(struct genl_info *info, const struct in6_addr *raw,
-		     struct sockaddr_in6 *addr)
+static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)
 {
 	const struct nlattr *scope = info->attrs[TALLY_A_PEER_SCOPE];
 	const struct nlattr *nla = info->attrs[TALLY_A_PEER_ADDR];
+	__be16 port = htons(info->attrs[TALLY_A_PEER_PORT] ?
+			    nla_get_u16(info->attrs[TALLY_A_PEER_PORT]) :
+			    TALLY_PORT_DEFAULT);
+	struct in6_addr ip;
+	bool bad;
 
-	addr->sin6_family = AF_INET6;
-	addr->sin6_addr = *raw;
-	addr->sin6_scope_id = scope ? nla_get_u32(scope) : 0;
-	if (ipv6_addr_any(raw) || ipv6_addr_is_multicast(raw))
+	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_PEER_ADDR))
+		return -EINVAL;
+	ip = nla_get_in6_addr(nla);
+	if (ipv6_addr_v4mapped(&ip)) {
+		*(struct sockaddr_in *)addr = (struct sockaddr_in){
+			.sin_family = AF_INET,
+			.sin_port = port,
+			.sin_addr.s_addr = ip.s6_addr32[3],
+		};
+		bad = !ip.s6_addr32[3] || ipv4_is_multicast(ip.s6_addr32[3]);
+	} else {
+		*(struct sockaddr_in6 *)addr = (struct sockaddr_in6){
+			.sin6_family = AF_INET6,
+			.sin6_port = port,
+			.sin6_addr = ip,
+			.sin6_scope_id = scope ? nla_get_u32(scope) : 0,
+		};
+		bad = ipv6_addr_any(&ip) || ipv6_addr_is_multicast(&ip);
+	}
+	if (bad)
 		return tally_nl_fail(info->extack, nla,
 				     "not the address of a machine", -EINVAL);
-	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(raw)) && !scope)
+	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&ip)) && !scope)
 		return tally_nl_fail(info->extack, nla,
 				     "a link-local address needs an interface",
 				     -EINVAL);
 	return 0;
 }
 
-static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)
-{
-	const struct nlattr *nla = info->attrs[TALLY_A_PEER_PORT];
-	__be16 port = htons(nla ? nla_get_u16(nla) : TALLY_PORT_DEFAULT);
-	struct in6_addr raw;
-
-	if (GENL_REQ_ATTR_CHECK(info, TALLY_A_PEER_ADDR))
-		return -EINVAL;
-	raw = nla_get_in6_addr(info->attrs[TALLY_A_PEER_ADDR]);
-	if (ipv6_addr_v4mapped(&raw)) {
-		((struct sockaddr_in *)addr)->sin_port = port;
-		return take_ipv4(info, &raw, (struct sockaddr_in *)addr);
-	}
-	((struct sockaddr_in6 *)addr)->sin6_port = port;
-	return take_ipv6(info, &raw, (struct sockaddr_in6 *)addr);
-}
-
-/**
- * tally_nl_peer_add_doit - peer-add
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct sockaddr_storage addr = {};
@@ -162,7 +123,7 @@ int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 			      reason, err);
 		goto put_node;
 	}
-	tally_netlink_event(node, "peer_add", name, "");
+	tally_nl_event(node, "peer_add", name, "");
 	peer = tally_peer_find(node, name);
 	if (peer) {
 		/* It stands, whether this answer can be made or not. */
@@ -174,13 +135,6 @@ put_node:
 	return err;
 }
 
-/**
- * tally_nl_peer_del_doit - peer-del
- * @skb: the request
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	char name[TALLY_NAME_SIZE];
@@ -196,33 +150,14 @@ int tally_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_peer_del(node, name);
 	if (!err)
-		tally_netlink_event(node, "peer_del", name, "");
+		tally_nl_event(node, "peer_del", name, "");
 	else if (err == -ENOENT)
-		NL_SET_ERR_MSG_ATTR(info->extack,
-				    info->attrs[TALLY_A_PEER_NAME],
-				    "no peer of that name");
+		tally_nl_fail(info->extack, info->attrs[TALLY_A_PEER_NAME],
+			      "no peer of that name", err);
 	tally_node_put(node);
 	return err;
 }
 
-/**
- * tally_nl_peer_get_start - begin peer-get
- * @cb: the dump
- *
- * Return: 0, or -ENOENT when the node is none.
- */
-int tally_nl_peer_get_start(struct netlink_callback *cb)
-{
-	return tally_nl_start(cb, TALLY_A_PEER_NODE);
-}
-
-/**
- * tally_nl_peer_get_dumpit - peer-get
- * @skb: to be filled
- * @cb: the dump
- *
- * Return: bytes filled, 0 at the end, or negative errno.
- */
 int tally_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
@@ -230,10 +165,10 @@ int tally_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err = 0;
 
 	while (!err && (peer = tally_peer_next(cursor->node, cursor->id))) {
-		if (tally_nl_dump_name(cb, TALLY_A_PEER_NAME, peer->name))
-			err = tally_nl_dump(skb, cb, fill_peer, peer);
-		if (!err)
-			cursor->id = peer->id;
+		err = tally_nl_dump(skb, cb, fill_peer, peer,
+				    tally_nl_dump_name(cb, TALLY_A_PEER_NAME,
+						       peer->name),
+				    peer->id);
 		tally_peer_put(peer);
 	}
 	return tally_nl_dump_to(skb, cb, err);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The exported kernel API of regions. */
 #include <linux/export.h>
-#include <linux/slab.h>
 #include <linux/tally.h>
 #include "api/api.h"
 #include "region/client.h"
@@ -24,17 +23,8 @@ struct tally_region {
 struct tally_region *tally_region_get(struct net *net, const char *node,
 				      const char *path, long timeout)
 {
-	struct tally_region *region = kzalloc(sizeof(*region), GFP_KERNEL);
-	int err;
-
-	if (!region)
-		return ERR_PTR(-ENOMEM);
-	err = tally_api_get(&region->user, net, node, path, TALLY_TYPE_REGION,
-			    timeout);
-	if (!err)
-		return region;
-	kfree(region);
-	return ERR_PTR(err);
+	return tally_api_get(sizeof(struct tally_region), net, node, path,
+			     TALLY_TYPE_REGION, timeout);
 }
 EXPORT_SYMBOL_GPL(tally_region_get);
 
@@ -49,7 +39,6 @@ EXPORT_SYMBOL_GPL(tally_region_get);
 void tally_region_put(struct tally_region *region)
 {
 	tally_api_put(&region->user);
-	kfree(region);
 }
 EXPORT_SYMBOL_GPL(tally_region_put);
 

@@ -37,13 +37,7 @@ struct tally_chunk tally_chunk_next(u64 pos, u64 left, u32 mr_bytes, u32 max)
 	return chunk;
 }
 
-/**
- * tally_chunk_mrs - memory regions of a target
- * @size: its bytes
- * @mr_bytes: bytes each of them covers
- *
- * Return: how many it needs.
- */
+/* How many memory regions of @mr_bytes a target of @size bytes needs. */
 u32 tally_chunk_mrs(u64 size, u32 mr_bytes)
 {
 	u32 rest;

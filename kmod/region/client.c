@@ -3,8 +3,8 @@
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "client/attach.h"
 #include "region/chunk.h"
-#include "home/quota.h"
 #include "region/home.h"
 #include "region/wire.h"
 #include "region/xfer.h"
@@ -22,6 +22,7 @@ struct region_key {
  * @unit: bytes each covers, likewise
  * @lock: protects what follows; held while keys are fetched
  * @session: id of the session the keys belong to
+ * @access: TALLY_ACCESS_* that this node had when they were fetched
  * @count: how many there are
  * @keys: the keys; NULL before the first is needed
  * @dirty: lanes that carried a Write since the last sync, a bit each
@@ -33,38 +34,13 @@ struct region_client {
 	u32 unit;
 	struct mutex lock;	/* see above */
 	u64 session;
+	u8 access;
 	u32 count;
 	struct region_key *keys;
 	unsigned long dirty;
 	bool stale;
 };
 
-/**
- * tally_region_valid - can OPEN have answered this?
- * @rep: the answer; says that it is a region
- *
- * We divide by what it says, and keep a key for each part.
- *
- * Return: true if so.
- */
-bool tally_region_valid(const struct tally_rep_open *rep)
-{
-	u32 mrs = be32_to_cpu(rep->mrs), unit = be32_to_cpu(rep->mr_bytes);
-	u64 size = be64_to_cpu(rep->size);
-
-	return size && size <= TALLY_REGION_MAX && unit >= PAGE_SIZE &&
-	       mrs <= TALLY_QUOTA_PAGES &&
-	       mrs == tally_chunk_mrs(size, unit) && !rep->lock_class &&
-	       !rep->lock_cache && !rep->lock_grants && !rep->lock_ms;
-}
-
-/**
- * tally_region_attach - a handle becomes, or still is, a region
- * @handle: the handle
- * @rep: what OPEN answered
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_region_attach(struct tally_handle *handle,
 			const struct tally_rep_open *rep)
 {
@@ -84,12 +60,9 @@ int tally_region_attach(struct tally_handle *handle,
 	return 0;
 }
 
-/**
- * tally_region_error - a region cannot be used any more: its keys are void
- * @handle: the handle
- * @err: why
- *
- * Context: any, of messages too: does not wait for a task that fetches keys.
+/*
+ * It cannot be used any more: its keys are void. In any context, of messages too: does
+ * not wait for a task that fetches keys.
  */
 void tally_region_error(struct tally_handle *handle, int err)
 {
@@ -99,10 +72,6 @@ void tally_region_error(struct tally_handle *handle, int err)
 		WRITE_ONCE(client->stale, true);
 }
 
-/**
- * tally_region_release - the last reference to a region's handle is gone
- * @handle: the handle
- */
 void tally_region_release(struct tally_handle *handle)
 {
 	struct region_client *client = handle->part;
@@ -114,16 +83,18 @@ void tally_region_release(struct tally_handle *handle)
 	kfree(client);
 }
 
-/* Room for the keys of this session; forgets those of another. */
+/* Room for the keys of this session and these rights; forgets all others. */
 static int region_keys_prepare(struct tally_handle *handle, u64 session)
 {
 	struct region_client *client = handle->part;
+	u8 access = READ_ONCE(handle->view->access);
 
 	if (!xchg(&client->stale, false) && client->keys &&
-	    client->session == session)
+	    client->session == session && client->access == access)
 		return 0;
 	kvfree(client->keys);
 	client->session = session;
+	client->access = access;
 	client->count = READ_ONCE(client->mrs);
 	client->keys = kvcalloc(client->count, sizeof(*client->keys),
 				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -160,14 +131,11 @@ static int region_keys_take(struct region_client *client, u32 first,
 	return 0;
 }
 
-static int region_keys_fetch(const struct tally_xfer_args *args, u32 first,
-			     long timeout)
+static int region_keys_fetch(const struct tally_xfer_args *args, u32 first)
 {
 	struct tally_handle *handle = args->handle;
 	struct tally_msg_region_map msg = {
-		.object.arena = cpu_to_be32(handle->view->remote_id),
-		.object.object = cpu_to_be32(handle->id),
-		.object.generation = cpu_to_be32(handle->generation),
+		.object = tally_handle_wire(handle),
 		.first = cpu_to_be32(first),
 	};
 	u32 len = TALLY_REPLY_MAX;
@@ -178,7 +146,8 @@ static int region_keys_fetch(const struct tally_xfer_args *args, u32 first,
 	if (!reply)
 		return -ENOMEM;
 	err = tally_session_call(args->session, TALLY_MSG_REGION_MAP, &msg,
-				 sizeof(msg), reply, &len, timeout);
+				 sizeof(msg), reply, &len,
+				 tally_until_left(&args->until));
 	/* Asking for a key changes nothing: an unknown answer is none. */
 	if (err == -EREMOTEIO)
 		err = fatal_signal_pending(current) ? -EINTR : -ENOTCONN;
@@ -194,7 +163,7 @@ static int region_keys_fetch(const struct tally_xfer_args *args, u32 first,
 }
 
 static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
-		      struct tally_xfer_key *key, long left)
+		      struct tally_xfer_key *key)
 {
 	struct tally_handle *handle = args->handle;
 	struct region_client *client = handle->part;
@@ -206,7 +175,7 @@ static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
 	if (!err && index >= client->count)
 		err = -ENOTCONN;
 	if (!err && !client->keys[index].valid)
-		err = region_keys_fetch(args, index, left);
+		err = region_keys_fetch(args, index);
 	if (!err)
 		*key = client->keys[index].key;
 	else
@@ -220,7 +189,7 @@ static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
 /* The handle has been entered; the transfer leaves it. */
 static ssize_t region_remote(struct tally_handle *handle,
 			     struct iov_iter *iter, u64 pos, u32 lane,
-			     bool write, long timeout)
+			     bool write, const struct tally_until *until)
 {
 	struct region_client *client = handle->part;
 	struct tally_xfer_args args = {
@@ -230,7 +199,7 @@ static ssize_t region_remote(struct tally_handle *handle,
 		.write = write,
 		.unit = READ_ONCE(client->unit),
 		.session = tally_view_session(handle->view),
-		.timeout = timeout,
+		.until = *until,
 		.key = region_key,
 	};
 	ssize_t ret;
@@ -242,6 +211,9 @@ static ssize_t region_remote(struct tally_handle *handle,
 	}
 	ret = tally_xfer_run(&args, iter);
 	tally_session_put(args.session);
+	/* Of several chunks, one may be refused and the others unknown. */
+	if (ret == -EACCES || ret == -EREMOTEIO)
+		tally_region_error(handle, ret);
 	return ret;
 }
 
@@ -272,24 +244,6 @@ static ssize_t region_local(struct tally_handle *handle, struct iov_iter *iter,
 	return done;
 }
 
-static ssize_t region_rw(struct tally_handle *handle, struct iov_iter *iter,
-			 u64 pos, bool write, long timeout)
-{
-	ssize_t ret;
-	int err;
-
-	if (write && !handle->object && handle->view->access != TALLY_ACCESS_RW)
-		return -EACCES;
-	err = tally_handle_enter(handle, timeout);
-	if (err)
-		return err;
-	if (!handle->object)
-		return region_remote(handle, iter, pos, 0, write, timeout);
-	ret = region_local(handle, iter, pos, write);
-	tally_handle_leave(handle);
-	return ret;
-}
-
 /**
  * tally_region_rw - copy between a region and an iterator
  * @handle: the region
@@ -309,6 +263,7 @@ static ssize_t region_rw(struct tally_handle *handle, struct iov_iter *iter,
 ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 			u64 pos, bool write, long timeout)
 {
+	struct tally_until until = tally_until(timeout);
 	size_t count = iov_iter_count(iter), cut = 0;
 	ssize_t ret;
 
@@ -316,30 +271,27 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 		return 0;
 	if (pos >= handle->size)
 		return write ? -ENOSPC : 0;
+	ret = tally_handle_enter(handle, timeout);
+	if (ret)
+		return ret;
+	if (write)
+		ret = tally_view_may_write(handle->view, &until);
+	if (ret) {
+		tally_handle_leave(handle);
+		return ret;
+	}
 	if (count > handle->size - pos) {
 		cut = count - (handle->size - pos);
 		iov_iter_truncate(iter, handle->size - pos);
 	}
-	ret = region_rw(handle, iter, pos, write, timeout);
+	if (handle->object) {
+		ret = region_local(handle, iter, pos, write);
+		tally_handle_leave(handle);
+	} else {
+		ret = region_remote(handle, iter, pos, 0, write, &until);
+	}
 	iov_iter_reexpand(iter, iov_iter_count(iter) + cut);
 	return ret;
-}
-
-/* A Read behind the Writes of one lane: when it is back, they are there. */
-static int region_sync_lane(struct tally_handle *handle, u32 lane, u8 *byte,
-			    long timeout)
-{
-	struct kvec vec = { .iov_base = byte, .iov_len = 1 };
-	struct iov_iter iter;
-	ssize_t ret;
-	int err;
-
-	err = tally_handle_enter(handle, timeout);
-	if (err)
-		return err;
-	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, 1);
-	ret = region_remote(handle, &iter, 0, lane, false, timeout);
-	return ret < 0 ? ret : 0;
 }
 
 /**
@@ -353,22 +305,31 @@ static int region_sync_lane(struct tally_handle *handle, u32 lane, u8 *byte,
 int tally_region_sync(struct tally_handle *handle, long timeout)
 {
 	struct region_client *client = handle->part;
+	struct tally_until until;
+	struct iov_iter iter;
+	struct kvec vec = { .iov_len = 1 };
 	u32 lane;
 	int err = 0;
-	u8 *byte;
 
 	if (handle->object || !READ_ONCE(client->dirty))
 		return 0;
-	byte = kmalloc(sizeof(*byte), GFP_KERNEL);
-	if (!byte)
+	vec.iov_base = kmalloc(vec.iov_len, GFP_KERNEL);
+	if (!vec.iov_base)
 		return -ENOMEM;
 	for (lane = 0; lane < TALLY_LANES_MAX && !err; lane++) {
 		if (!test_and_clear_bit(lane, &client->dirty))
 			continue;
-		err = region_sync_lane(handle, lane, byte, timeout);
+		/* Behind the Writes of a lane: when it is back, they are there. */
+		iov_iter_kvec(&iter, ITER_DEST, &vec, 1, vec.iov_len);
+		until = tally_until(timeout);
+		err = tally_handle_enter(handle, timeout);
+		if (!err)
+			err = min_t(ssize_t, 0, region_remote(handle, &iter, 0,
+							      lane, false,
+							      &until));
 		if (err)
 			set_bit(lane, &client->dirty);
 	}
-	kfree(byte);
+	kfree(vec.iov_base);
 	return err;
 }

@@ -15,7 +15,6 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 			u64 pos, bool write, long timeout);
 int tally_region_sync(struct tally_handle *handle, long timeout);
 
-bool tally_region_valid(const struct tally_rep_open *rep);
 int tally_region_attach(struct tally_handle *handle,
 			const struct tally_rep_open *rep);
 void tally_region_error(struct tally_handle *handle, int err);

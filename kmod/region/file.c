@@ -22,24 +22,21 @@ struct region_file {
 
 static int region_open(struct inode *inode, struct file *file)
 {
-	struct region_file *rf;
-
-	rf = tally_file_open(inode, file, sizeof(*rf));
-	if (!rf)
-		return -ENOMEM;
-	INIT_LIST_HEAD(&rf->map.list);
-	return 0;
+	return tally_file_open(inode, file, sizeof(struct region_file));
 }
 
 static int region_release(struct inode *inode, struct file *file)
 {
 	struct region_file *rf = file->private_data;
-	struct tally_handle *handle = rf->file.handle;
+	struct tally_region_home *region;
 
-	if (handle->object)
-		tally_region_map_del(handle->object, &rf->map);
-	tally_file_release(inode, file);
-	return 0;
+	if (rf->map.mapping) {
+		region = tally_region_home(rf->file.handle->object);
+		down_write(&region->zap);
+		list_del(&rf->map.list);
+		up_write(&region->zap);
+	}
+	return tally_file_release(inode, file);
 }
 
 static ssize_t region_read_iter(struct kiocb *iocb, struct iov_iter *to)
@@ -89,11 +86,20 @@ static int region_fsync(struct file *file, loff_t start, loff_t end,
 	return tally_region_sync(rf->file.handle, REGION_SYNC_TIMEOUT);
 }
 
+/* SIGBUS behind the end and after deletion. */
 static vm_fault_t region_fault(struct vm_fault *vmf)
 {
 	struct region_file *rf = vmf->vma->vm_file->private_data;
+	struct tally_region_home *region =
+		tally_region_home(rf->file.handle->object);
+	vm_fault_t ret = VM_FAULT_SIGBUS;
 
-	return tally_region_fault(rf->file.handle->object, vmf);
+	down_read(&region->zap);
+	if (!region->dead && vmf->pgoff < region->npages)
+		ret = vmf_insert_page(vmf->vma, vmf->address,
+				      region->pages[vmf->pgoff]);
+	up_read(&region->zap);
+	return ret;
 }
 
 static const struct vm_operations_struct region_vm_ops = {
@@ -103,17 +109,25 @@ static const struct vm_operations_struct region_vm_ops = {
 static int region_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct region_file *rf = file->private_data;
-	struct tally_handle *handle = rf->file.handle;
-	int err;
+	struct tally_object *object = rf->file.handle->object;
+	struct tally_region_home *region;
+	bool dead;
 
-	if (!handle->object)
+	if (!object)
 		return -ENODEV;
 	/* A private copy would not be the region. */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
-	err = tally_region_map_add(handle->object, &rf->map, file->f_mapping);
-	if (err)
-		return err;
+	region = tally_region_home(object);
+	down_write(&region->zap);
+	dead = region->dead;
+	if (!dead && !rf->map.mapping) {
+		rf->map.mapping = file->f_mapping;
+		list_add_tail(&rf->map.list, &region->maps);
+	}
+	up_write(&region->zap);
+	if (dead)
+		return -EIDRM;
 	tally_vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_ops = &region_vm_ops;
 	return 0;

@@ -4,8 +4,8 @@
  * memory regions in its protection domain, made when it first asks for their
  * keys.
  *
- * tally_region_open.lock is held while memory is registered, which is bounded by the
- * conn's life; nothing else is taken under it.
+ * tally_region_open.lock is held while memory is registered, which is bounded
+ * by the conn's life; nothing else is taken under it.
  */
 #include "region/home.h"
 
@@ -84,13 +84,6 @@ err_free:
 	return fatal_signal_pending(current) ? -EINTR : -ENOMEM;
 }
 
-/**
- * tally_region_check - is a region of that size possible?
- * @object: the region
- * @reason: says why not
- *
- * Return: 0 or -EINVAL.
- */
 int tally_region_check(struct tally_object *object, const char **reason)
 {
 	u64 size = tally_region_home(object)->size;
@@ -101,15 +94,7 @@ int tally_region_check(struct tally_object *object, const char **reason)
 	return -EINVAL;
 }
 
-/**
- * tally_region_create - get the memory of a new region
- * @object: the region
- * @reason: says why when it fails
- *
- * Context: process; sleeps for memory.
- * Return: 0; -EDQUOT beyond the node's limit, -ENOMEM, -EINTR; then everything
- * is as before.
- */
+/* Returns 0, -EDQUOT, -ENOMEM or -EINTR; with an errno all is as before. */
 int tally_region_create(struct tally_object *object, const char **reason)
 {
 	struct tally_region_home *region = tally_region_home(object);
@@ -133,12 +118,7 @@ int tally_region_create(struct tally_object *object, const char **reason)
 	return err;
 }
 
-/**
- * tally_region_deleted - the name is gone: take it out of all programs
- * @object: the region
- *
- * A later access to a mapping of it is SIGBUS. Context: process; sleeps.
- */
+/* Take it out of all programs: a later access to a mapping of it is SIGBUS. */
 void tally_region_deleted(struct tally_object *object)
 {
 	struct tally_region_home *region = tally_region_home(object);
@@ -151,10 +131,6 @@ void tally_region_deleted(struct tally_object *object)
 	up_write(&region->zap);
 }
 
-/**
- * tally_region_destroy - the last reference is gone: free the memory
- * @object: the region; no session has it any more
- */
 void tally_region_destroy(struct tally_object *object)
 {
 	struct tally_region_home *region = tally_region_home(object);
@@ -170,14 +146,7 @@ static struct tally_region_open *region_of(struct tally_open *open)
 	return container_of(open, struct tally_region_open, open);
 }
 
-/**
- * tally_region_open - a session opens the region for the first time
- * @open: as it will have it
- *
- * Registers nothing.
- *
- * Return: 0.
- */
+/* Registers nothing. */
 int tally_region_open(struct tally_open *open)
 {
 	struct tally_region_open *ro = region_of(open);
@@ -190,12 +159,6 @@ int tally_region_open(struct tally_open *open)
 	return 0;
 }
 
-/**
- * tally_region_fill - a region's part of what OPEN answers
- * @object: the region
- * @open: as a session has it, or NULL for our own users
- * @rep: its size, mrs and mr_bytes are filled in
- */
 void tally_region_fill(struct tally_object *object, struct tally_open *open,
 		       struct tally_rep_open *rep)
 {
@@ -206,14 +169,9 @@ void tally_region_fill(struct tally_object *object, struct tally_open *open,
 	rep->mr_bytes = cpu_to_be32(region_of(open)->mr_pages * PAGE_SIZE);
 }
 
-static struct tally_session *open_session(struct tally_region_open *ro)
-{
-	return ro->open.attach->session;
-}
-
 static struct tally_quota *open_quota(struct tally_region_open *ro)
 {
-	struct tally_export *export = open_session(ro)->home;
+	struct tally_export *export = ro->open.attach->session->home;
 
 	return &export->quota;
 }
@@ -236,12 +194,7 @@ static void open_unregister(struct tally_region_open *ro, u32 index)
 	tally_quota_uncharge(&open_quota(ro)->pages, open_pages(ro, index));
 }
 
-/**
- * tally_region_close - a session closed the region, or is OVER
- * @open: as it had it
- *
- * After it the session cannot reach the memory. Context: process; sleeps.
- */
+/* After it the session cannot reach the memory. */
 void tally_region_close(struct tally_open *open)
 {
 	struct tally_region_open *ro = region_of(open);
@@ -264,7 +217,7 @@ void tally_region_close(struct tally_open *open)
 static int open_register(struct tally_region_open *ro, u32 index, int access)
 {
 	struct tally_region_home *region = tally_region_home(ro->open.object);
-	struct tally_session *s = open_session(ro);
+	struct tally_session *s = ro->open.attach->session;
 	struct tally_region_key *key = &ro->key[index];
 	u32 pages = open_pages(ro, index);
 	struct tally_conn *conn;
@@ -304,8 +257,9 @@ static int open_make_keys(struct tally_region_open *ro)
 		return -EACCES;
 	if (ro->key)
 		return 0;
-	err = tally_quota_charge(open_session(ro)->node, &open_quota(ro)->bytes,
-				 bytes, TALLY_QUOTA_BYTES);
+	err = tally_quota_charge(ro->open.attach->session->node,
+				 &open_quota(ro)->bytes, bytes,
+				 TALLY_QUOTA_BYTES);
 	if (err)
 		return err;
 	ro->key = kvcalloc(ro->mrs, sizeof(*ro->key),
@@ -316,88 +270,66 @@ static int open_make_keys(struct tally_region_open *ro)
 	return -ENOMEM;
 }
 
-static int region_access(u8 access)
-{
-	if (access == TALLY_ACCESS_RW)
-		return IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
-		       IB_ACCESS_REMOTE_WRITE;
-	return IB_ACCESS_REMOTE_READ;
-}
-
 /* Keys from @first on, as many as can be had. Return how many, or an errno. */
 static int open_keys(struct tally_region_open *ro, u32 first,
 		     struct tally_wire_mr *out)
 {
-	struct tally_region_key *key;
-	u8 access;
+	int err, access = IB_ACCESS_REMOTE_READ;
+	struct tally_mr *mr;
 	u32 i, n;
-	int err;
+	u8 right;
 
 	if (first >= ro->mrs)
 		return -EINVAL;
 	n = min_t(u32, ro->mrs - first, REGION_MAP_KEYS);
 	mutex_lock(&ro->lock);
 	err = open_make_keys(ro);
-	access = tally_open_access(&ro->open);
-	if (access == TALLY_ACCESS_NONE)
+	right = tally_open_access(&ro->open);
+	if (right == TALLY_ACCESS_NONE)
 		err = -EACCES;
+	if (right == TALLY_ACCESS_RW)
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
 	for (i = 0; !err && i < n; i++) {
-		err = open_register(ro, first + i, region_access(access));
+		err = open_register(ro, first + i, access);
 		if (err)
 			break;
-		key = &ro->key[first + i];
-		out[i].addr = cpu_to_be64(key->mr->addr);
-		out[i].rkey = cpu_to_be32(key->mr->mr->rkey);
+		mr = ro->key[first + i].mr;
+		out[i].addr = cpu_to_be64(mr->addr);
+		out[i].rkey = cpu_to_be32(mr->mr->rkey);
 	}
 	mutex_unlock(&ro->lock);
 	return i ? i : err;
-}
-
-static int region_map(struct tally_region_open *ro, struct tally_sreq *req,
-		      struct tally_rep_region_map *reply)
-{
-	const struct tally_msg_region_map *msg = (const void *)req->body;
-	int n;
-
-	if (READ_ONCE(tally_region_home(ro->open.object)->dead))
-		return -EIDRM;
-	n = open_keys(ro, be32_to_cpu(msg->first), (void *)(reply + 1));
-	if (n > 0) {
-		reply->count = cpu_to_be32(n);
-		reply->mr_bytes = cpu_to_be32(ro->mr_pages << PAGE_SHIFT);
-	}
-	return n;
 }
 
 /* On node->wq: registering memory waits for the device. */
 static void region_map_work(struct work_struct *work)
 {
 	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
-	struct tally_rep_region_map *reply;
+	const struct tally_msg_region_map *msg = (const void *)req->body;
 	struct tally_region_open *ro = req->ctx;
-	int n = -ENOMEM;
+	struct tally_rep_region_map *reply;
+	u32 len = 0;
+	int n;
 
 	reply = kzalloc(TALLY_REPLY_MAX, GFP_KERNEL);
-	if (reply)
-		n = region_map(ro, req, reply);
+	if (!reply)
+		n = -ENOMEM;
+	else if (READ_ONCE(tally_region_home(ro->open.object)->dead))
+		n = -EIDRM;
+	else
+		n = open_keys(ro, be32_to_cpu(msg->first), (void *)(reply + 1));
+	if (n > 0) {
+		reply->count = cpu_to_be32(n);
+		reply->mr_bytes = cpu_to_be32(ro->mr_pages << PAGE_SHIFT);
+		len = sizeof(*reply) + n * sizeof(struct tally_wire_mr);
+	}
 	tally_delay(region_map);
 	tally_export_done(req->session);
-	if (n > 0)
-		tally_sreq_reply(req, 0, reply, sizeof(*reply) +
-				 n * sizeof(struct tally_wire_mr));
-	else
-		tally_sreq_reply(req, n, NULL, 0);
+	tally_sreq_reply(req, min(n, 0), reply, len);
 	kfree(reply);
 	tally_open_put(&ro->open);
 }
 
-/**
- * tally_region_request - a session wants keys of a region
- * @open: the region as it has it
- * @req: REGION_MAP
- *
- * Context: Rx.
- */
 void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 {
 	const struct tally_msg_region_map *msg = (const void *)req->body;
@@ -408,67 +340,4 @@ void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 	}
 	req->ctx = region_of(tally_open_get(open));
 	tally_export_defer(req, region_map_work);
-}
-
-/**
- * tally_region_map_add - an open file of a program is about to map a region
- * @object: the region
- * @map: belongs to the open file; may have been added before
- * @mapping: the file's
- *
- * Return: 0, or -EIDRM when the region is deleted.
- */
-int tally_region_map_add(struct tally_object *object,
-			 struct tally_region_map *map,
-			 struct address_space *mapping)
-{
-	struct tally_region_home *region = tally_region_home(object);
-	int err = 0;
-
-	down_write(&region->zap);
-	if (region->dead) {
-		err = -EIDRM;
-	} else if (list_empty(&map->list)) {
-		map->mapping = mapping;
-		list_add_tail(&map->list, &region->maps);
-	}
-	up_write(&region->zap);
-	return err;
-}
-
-/**
- * tally_region_map_del - the open file is closed, so nothing of it is mapped
- * @object: the region
- * @map: as added; nothing happens if it never was
- */
-void tally_region_map_del(struct tally_object *object,
-			  struct tally_region_map *map)
-{
-	struct tally_region_home *region = tally_region_home(object);
-
-	down_write(&region->zap);
-	list_del_init(&map->list);
-	up_write(&region->zap);
-}
-
-/**
- * tally_region_fault - map one page of a region into a program
- * @object: the region
- * @vmf: the fault
- *
- * Context: page fault.
- * Return: a VM_FAULT code; SIGBUS behind the end and after deletion.
- */
-vm_fault_t tally_region_fault(struct tally_object *object,
-			      struct vm_fault *vmf)
-{
-	struct tally_region_home *region = tally_region_home(object);
-	vm_fault_t ret = VM_FAULT_SIGBUS;
-
-	down_read(&region->zap);
-	if (!region->dead && vmf->pgoff < region->npages)
-		ret = vmf_insert_page(vmf->vma, vmf->address,
-				      region->pages[vmf->pgoff]);
-	up_read(&region->zap);
-	return ret;
 }

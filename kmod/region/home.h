@@ -63,8 +63,8 @@ struct tally_region_open {
 
 /**
  * struct tally_region_map - an open file whose region may be mapped
- * @list: in tally_region_home.maps; empty while it was never mapped
- * @mapping: the file's mapping
+ * @list: in tally_region_home.maps, once it was mapped
+ * @mapping: the file's mapping, NULL while it was never mapped
  */
 struct tally_region_map {
 	struct list_head list;
@@ -87,14 +87,5 @@ void tally_region_fill(struct tally_object *object, struct tally_open *open,
 		       struct tally_rep_open *rep);
 void tally_region_close(struct tally_open *open);
 void tally_region_request(struct tally_open *open, struct tally_sreq *req);
-
-/* Programs at the home map it. */
-int tally_region_map_add(struct tally_object *object,
-			 struct tally_region_map *map,
-			 struct address_space *mapping);
-void tally_region_map_del(struct tally_object *object,
-			  struct tally_region_map *map);
-vm_fault_t tally_region_fault(struct tally_object *object,
-			      struct vm_fault *vmf);
 
 #endif

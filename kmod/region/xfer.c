@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every chunk in flight holds a reference to its transfer, so that a caller
- * that is killed or times out can leave: the last completion hands
- * the transfer to a work item, which unpins the pages. That is bounded,
- * because every posted operation completes when its QP dies. A caller whose
- * buffer is kernel memory waits instead: nothing else keeps that memory alive.
+ * that is killed or times out can leave: the last completion hands the transfer
+ * to a work item, which unpins the pages. That is bounded, because every posted
+ * operation completes when its QP dies. A caller whose buffer is kernel memory
+ * waits instead: nothing else keeps that memory alive.
  *
  * Not by rdma_rw_ctx_*(), which are as fast (1.00 of the same requests posted
  * plainly, from 4 KiB to 1 MiB: "tally bench figure rw"), but post by themselves,
@@ -26,7 +26,7 @@
 #define XFER_CHUNK	SZ_1M
 /* Chunks of one transfer at a time. */
 #define XFER_WINDOW	16
-/* Bytes of all transfers of a device, where a chunk counts as so many at least. */
+/* Bytes of all transfers of a device; a chunk counts as some at least. */
 #define XFER_DEVICE	SZ_8M
 #define XFER_LEAST	SZ_128K
 
@@ -62,7 +62,6 @@ struct xfer_slot {
  * @id: names it in traces
  * @args: copied from the caller
  * @iter: the caller's iterator; only used by the caller
- * @deadline: in jiffies, unless args.timeout is MAX_SCHEDULE_TIMEOUT
  * @left: bytes not yet put into a chunk
  * @done: length of the acknowledged prefix
  * @err: why no more chunks are sent, 0 while they are
@@ -80,7 +79,6 @@ struct xfer {
 	u32 id;
 	struct tally_xfer_args args;
 	struct iov_iter *iter;
-	unsigned long deadline;
 	u64 left;
 	u64 done;
 	int err;
@@ -100,13 +98,6 @@ static atomic_t xfer_ids;
 static enum dma_data_direction xfer_dir(const struct xfer *x)
 {
 	return x->args.write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
-}
-
-static long xfer_time_left(const struct xfer *x)
-{
-	if (x->args.timeout == MAX_SCHEDULE_TIMEOUT)
-		return MAX_SCHEDULE_TIMEOUT;
-	return max_t(long, 0, x->deadline - jiffies);
 }
 
 static void xfer_unmap(struct xfer_slot *slot, u32 n)
@@ -183,7 +174,7 @@ static void xfer_bytes_put(struct xfer_slot *slot)
 	wake_up_var(busy);
 }
 
-/* The last one that fits may go beyond the limit, so large ones get there too. */
+/* The last one may go beyond the limit, so that large ones get there, too. */
 static bool xfer_bytes_fit(atomic_t *busy, u32 bytes)
 {
 	int old = atomic_read(busy);
@@ -203,7 +194,7 @@ static int xfer_bytes_get(struct xfer_slot *slot)
 	slot->bytes = max_t(u32, slot->pages.len, XFER_LEAST);
 	if (wait_var_event_killable(busy, xfer_bytes_fit(busy, slot->bytes)))
 		return -EINTR;
-	if (xfer_time_left(slot->xfer))
+	if (tally_until_left(&slot->xfer->args.until))
 		return 0;
 	xfer_bytes_put(slot);
 	return -ETIMEDOUT;
@@ -221,70 +212,30 @@ static void xfer_op_done(struct tally_op *op)
 	kref_put(&x->ref, xfer_free);
 }
 
-static void xfer_submit(struct xfer_slot *slot,
-			const struct tally_xfer_key *key, u32 offset)
-{
-	struct xfer *x = slot->xfer;
-	struct tally_op *op = &slot->op;
-
-	memset(op, 0, sizeof(*op));
-	op->type = x->args.write ? TALLY_OP_WRITE : TALLY_OP_READ;
-	op->rkey = key->rkey;
-	op->addr = key->addr + offset;
-	op->sge = slot->sge;
-	op->num_sge = slot->pages.n;
-	op->stats = &x->args.handle->view->node->stats;
-	op->done = xfer_op_done;
-	init_completion(&slot->finished);
-	kref_get(&x->ref);
-	x->head++;
-	tally_op_submit(slot->conn, op);
-}
-
 /* Device and PD are there for certain only while the conn is UP. */
-static bool xfer_hold_dev(struct xfer_slot *slot)
+static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
 {
-	struct tally_conn *conn = slot->conn;
+	struct tally_xfer_args *args = &slot->xfer->args;
+	struct tally_conn *conn = tally_session_lane(args->session,
+						     args->handle->hash + lane);
 	unsigned long flags;
-	bool up;
 
+	slot->conn = NULL;
+	slot->pages.n = 0;
+	if (!conn)
+		return tally_handle_no_conn(args->handle);
 	spin_lock_irqsave(&conn->lock, flags);
-	up = conn->state == TALLY_CONN_UP;
-	if (up) {
+	if (conn->state == TALLY_CONN_UP) {
 		kref_get(&conn->dev->ref);
+		slot->conn = conn;
 		slot->dev = conn->dev;
 		slot->lkey = conn->pd->local_dma_lkey;
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
-	return up;
-}
-
-static int xfer_take_lane(struct xfer_slot *slot, u32 lane)
-{
-	struct tally_xfer_args *args = &slot->xfer->args;
-
-	slot->pages.n = 0;
-	slot->conn = tally_session_lane(args->session,
-					args->handle->hash + lane);
-	if (slot->conn && xfer_hold_dev(slot))
-		return 0;
 	if (slot->conn)
-		tally_conn_put(slot->conn);
-	slot->conn = NULL;
+		return 0;
+	tally_conn_put(conn);
 	return tally_handle_no_conn(args->handle);
-}
-
-/*
- * What a device reads into must be a memory region on iWARP, where the answer to
- * a Read is a Write, and the peer's key for it would have to allow that. We map
- * local memory and do not register it.
- */
-static bool xfer_possible(const struct xfer_slot *slot)
-{
-	struct ib_device *ibdev = slot->dev->ibdev;
-
-	return slot->xfer->args.write ||
-	       !rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev));
 }
 
 /* Bytes that the device takes in one piece. */
@@ -299,14 +250,21 @@ static u32 xfer_piece(struct ib_device *ibdev)
 /* Fill a slot with the next bytes and map them for its lane's device. */
 static int xfer_fill(struct xfer_slot *slot, u32 len)
 {
+	struct ib_device *ibdev = slot->dev->ibdev;
 	struct xfer *x = slot->xfer;
 	int err;
 
-	if (!xfer_possible(slot))
+	/*
+	 * What a device reads into must be a memory region on iWARP, where the
+	 * answer to a Read is a Write, and the peer's key for it would have to
+	 * allow that. We map local memory and do not register it.
+	 */
+	if (!x->args.write &&
+	    rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev)))
 		return -EOPNOTSUPP;
 	err = tally_pages_fill(&slot->pages, x->iter, len,
 			       min_t(u32, TALLY_PAGES_MAX, slot->dev->max_sge),
-			       xfer_piece(slot->dev->ibdev));
+			       xfer_piece(ibdev));
 	if (err)
 		return err;
 	x->left -= slot->pages.len;
@@ -329,7 +287,7 @@ static int xfer_send(struct xfer *x)
 
 	chunk = tally_chunk_next(x->args.pos, x->left, x->args.unit,
 				 XFER_CHUNK);
-	err = x->args.key(&x->args, chunk.mr, lane, &key, xfer_time_left(x));
+	err = x->args.key(&x->args, chunk.mr, lane, &key);
 	if (err)
 		return err;
 	slot->xfer = x;
@@ -342,22 +300,20 @@ static int xfer_send(struct xfer *x)
 		return err;
 	}
 	x->args.pos += slot->pages.len;
-	xfer_submit(slot, &key, chunk.offset);
+	slot->op = (struct tally_op){
+		.type = x->args.write ? TALLY_OP_WRITE : TALLY_OP_READ,
+		.rkey = key.rkey,
+		.addr = key.addr + chunk.offset,
+		.sge = slot->sge,
+		.num_sge = slot->pages.n,
+		.stats = &x->args.handle->view->node->stats,
+		.done = xfer_op_done,
+	};
+	init_completion(&slot->finished);
+	kref_get(&x->ref);
+	x->head++;
+	tally_op_submit(slot->conn, &slot->op);
 	return 0;
-}
-
-/*
- * Wait for a chunk. Return: its status, or that it is unknown while it is on
- * the wire; then *@ours tells that the slot must not be released. The caller
- * can only leave pages behind that are pinned.
- */
-static int xfer_wait(struct xfer *x, struct xfer_slot *slot, bool *ours)
-{
-	int err = tally_op_wait(slot->conn, &slot->op, &slot->finished,
-				xfer_time_left(x), slot->pages.pinned);
-
-	*ours = err != -EINPROGRESS;
-	return *ours ? err : -EREMOTEIO;
 }
 
 /* Look at the oldest chunk in flight; the first error ends the transfer. */
@@ -367,7 +323,13 @@ static void xfer_reap(struct xfer *x)
 	bool ours;
 	int err;
 
-	err = xfer_wait(x, slot, &ours);
+	/* The caller can only leave pages behind that are pinned. */
+	err = tally_op_wait(slot->conn, &slot->op, &slot->finished,
+			    tally_until_left(&x->args.until),
+			    slot->pages.pinned);
+	ours = err != -EINPROGRESS;
+	if (!ours)
+		err = -EREMOTEIO;
 	if (!err || err == -EREMOTEIO)
 		x->touched = true;
 	if (err && !x->broken) {
@@ -394,16 +356,6 @@ static void xfer_drive(struct xfer *x)
 		xfer_reap(x);
 }
 
-static ssize_t xfer_result(const struct xfer *x)
-{
-	if (x->done)
-		return x->done;
-	/* A later chunk of a write may be there although the first is not. */
-	if (x->args.write && x->touched)
-		return -EREMOTEIO;
-	return x->err;
-}
-
 /* Slots are not cleared: each is filled when it is used. */
 static struct xfer *xfer_create(const struct tally_xfer_args *args,
 				struct iov_iter *iter)
@@ -428,7 +380,6 @@ static struct xfer *xfer_create(const struct tally_xfer_args *args,
 	x->args = *args;
 	x->iter = iter;
 	x->left = left;
-	x->deadline = jiffies + args->timeout;
 	return x;
 }
 
@@ -460,7 +411,10 @@ ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 			       args->handle->view->remote_id, args->handle->id,
 			       args->write, args->pos, left);
 	xfer_drive(x);
-	ret = xfer_result(x);
+	ret = x->done;
+	/* A later chunk of a write may be there although the first is not. */
+	if (!ret)
+		ret = x->args.write && x->touched ? -EREMOTEIO : x->err;
 	trace_tally_xfer_end(x->id, x->done, x->err);
 	iov_iter_revert(iter, left - iov_iter_count(iter) - x->done);
 	if (x->abandoned)
@@ -471,21 +425,15 @@ ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 	return ret;
 }
 
-/**
- * tally_xfer_init - make ready for transfers
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_xfer_init(void)
 {
 	xfer_wq = alloc_workqueue("tally_xfer", WQ_UNBOUND, 0);
 	return xfer_wq ? 0 : -ENOMEM;
 }
 
-/**
- * tally_xfer_exit - wait for abandoned transfers to be cleaned up
- *
- * Every conn is dead by now, so every operation has completed.
+/*
+ * Every conn is dead by now, so every operation has completed: waits for
+ * abandoned transfers to be cleaned up.
  */
 void tally_xfer_exit(void)
 {

@@ -28,9 +28,9 @@ struct tally_xfer_key {
  * @pos: offset in the target
  * @write: to the target
  * @unit: bytes each memory region of the target covers
- * @timeout: jiffies
+ * @until: when to give up
  * @key: get the @index-th memory region; called before each chunk that goes
- *	out on @lane. May sleep up to @left jiffies. 0 or an errno
+ *	out on @lane. May sleep until @until. 0 or an errno
  */
 struct tally_xfer_args {
 	struct tally_handle *handle;
@@ -39,9 +39,9 @@ struct tally_xfer_args {
 	u64 pos;
 	bool write;
 	u32 unit;
-	long timeout;
+	struct tally_until until;
 	int (*key)(const struct tally_xfer_args *args, u32 index, u32 lane,
-		   struct tally_xfer_key *key, long left);
+		   struct tally_xfer_key *key);
 };
 
 ssize_t tally_xfer_run(const struct tally_xfer_args *args,

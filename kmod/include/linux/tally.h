@@ -4,10 +4,10 @@
  *
  * Counters, locks and regions of memory, shared with other machines over RDMA.
  * This is what the calls have in common.  What each of them takes, returns and
- * needs is said in the kernel-doc of its definition: counters and regions in
- * kmod/api/api.c, locks for callers that wait in kmod/lock/api.c, by callbacks in
- * kmod/lock/api_async.c.  The modules in kmod/bench/ are built as any other user is:
- * with this header and tally's Module.symvers.
+ * needs is said in the kernel-doc of its definition: counters in kmod/counter/api.c,
+ * regions in kmod/region/api.c, locks for callers that wait in kmod/lock/api.c, by
+ * callbacks in kmod/lock/api_async.c.  The modules in kmod/bench/ are built as any
+ * other user is: with this header and Module.symvers of tally.
  *
  * **Handles.**  An administrator starts a node, makes arenas and objects (tally(8)).
  * A get function takes the network namespace and the name of a node in it, NULL
@@ -108,7 +108,7 @@ struct tally_region;
  * @recall: another node waits for the lock.  Release it soon; until then it is
  *	yours, unless an administrator breaks it.  NULL: of no interest
  * @lost: it was lost: the session with its home ended, or an administrator broke
- *	it.  tally_lock_is_valid() has said so since before anybody else could get
+ *	it.  tally_lock_is_valid() has said so since before another could get
  *	it.  Release it, which returns -ESTALE, before it is asked for again.  NULL: of
  *	no interest
  *
@@ -124,7 +124,7 @@ struct tally_lock_ops {
 	void (*lost)(struct tally_lock *lock, void *data);
 };
 
-/* Counters, see kmod/api/api.c */
+/* Counters, see kmod/counter/api.c */
 struct tally_counter *tally_counter_get(struct net *net, const char *node,
 					const char *path, long timeout);
 void tally_counter_put(struct tally_counter *counter);
@@ -175,7 +175,7 @@ do {									\
 	tally_lock_set_key(lock, #lock, &__key);			\
 } while (0)
 
-/* Regions, see kmod/api/api.c */
+/* Regions, see kmod/region/api.c */
 struct tally_region *tally_region_get(struct net *net, const char *node,
 				      const char *path, long timeout);
 void tally_region_put(struct tally_region *region);

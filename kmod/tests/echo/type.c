@@ -113,9 +113,7 @@ static int echo_call(struct tally_handle *handle, const char *text,
 		     struct echo_rep *rep)
 {
 	struct echo_msg msg = {
-		.object.arena = cpu_to_be32(handle->view->remote_id),
-		.object.object = cpu_to_be32(handle->id),
-		.object.generation = cpu_to_be32(handle->generation),
+		.object = tally_handle_wire(handle),
 	};
 	struct tally_session *s = tally_view_session(handle->view);
 	u32 len = sizeof(*rep);
@@ -152,8 +150,7 @@ static int echo_do(struct tally_handle *handle, const char *text,
 
 static int echo_file_open(struct inode *inode, struct file *file)
 {
-	return tally_file_open(inode, file, sizeof(struct tally_file)) ?
-	       0 : -ENOMEM;
+	return tally_file_open(inode, file, sizeof(struct tally_file));
 }
 
 static ssize_t echo_file_read(struct file *file, char __user *buf, size_t count,
