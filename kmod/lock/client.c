@@ -27,21 +27,23 @@
 
 static struct kmem_cache *lock_clients;
 
+/* In the order of the bits of tally_lock_client.pending. */
+static const u8 lock_events[] = {
+	TALLY_LCE_OP_DONE, TALLY_LCE_MSG, TALLY_LCE_LINK_DOWN,
+	TALLY_LCE_LINK_UP, TALLY_LCE_LEASE_LOST, TALLY_LCE_HANDED_BAD,
+	TALLY_LCE_SET, TALLY_LCE_CANCEL, TALLY_LCE_DOWNGRADE, TALLY_LCE_UPGRADE,
+};
+
 /* The grant counts only while the lease does; our own locks have none. */
-bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now)
+bool tally_lock_lease_valid(struct tally_lock_client *c)
 {
-	return !c->session || tally_session_lease_valid(c->session, now);
+	return !c->session ||
+	       tally_session_lease_valid(c->session, ktime_get_boottime_ns());
 }
 
 static u32 lock_now_ms(void)
 {
 	return div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC);
-}
-
-static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
-{
-	if (req->news)
-		req->news(req, what);
 }
 
 /* With c->lock, and last: @req may go with the one that waits for it. */
@@ -59,7 +61,7 @@ void tally_lock_req_end(struct tally_lock_req *req, int status)
 {
 	req->state = TALLY_LOCK_REQ_IDLE;
 	req->status = status;
-	lock_tell(req, TALLY_LOCK_NEWS_FAILED);
+	req->news(req, TALLY_LOCK_NEWS_FAILED);
 	lock_wake(req);
 }
 
@@ -69,7 +71,7 @@ static struct tally_lock_req *lock_answered(struct tally_lock_client *c)
 	struct tally_lock_req *req = c->wanted;
 
 	c->wanted = NULL;
-	c->cancel = false;
+	c->pending &= ~TALLY_LOCK_CANCEL;
 	return req;
 }
 
@@ -78,39 +80,29 @@ static void lock_tell_recall(struct tally_lock_req *req)
 	if (req->recalled || req->state != TALLY_LOCK_REQ_HELD)
 		return;
 	req->recalled = true;
-	lock_tell(req, TALLY_LOCK_NEWS_RECALL);
-}
-
-static void lock_count_grant(struct tally_lock_client *c, u64 token)
-{
-	struct tally_stats *stats = &c->handle->view->node->stats;
-
-	if (tally_token_local(token))
-		tally_stat_inc(stats, TALLY_STAT_LOCK_LOCAL);
-	else if (c->lc.fast)
-		tally_stat_inc(stats, TALLY_STAT_LOCK_FAST);
-	else
-		tally_stat_inc(stats, TALLY_STAT_LOCK_MANAGED);
+	req->news(req, TALLY_LOCK_NEWS_RECALL);
 }
 
 static void lock_granted(struct tally_lock_client *c, u64 token)
 {
 	struct tally_lock_req *req = lock_answered(c);
-	u64 now = ktime_get_boottime_ns();
 
 	list_add_tail(&req->list, &c->holders);
-	if (!tally_lock_lease_valid(c, now)) {
+	if (!tally_lock_lease_valid(c)) {
 		c->pending |= TALLY_LOCK_LOST;	/* before the user hears of it */
 		return;
 	}
-	lock_count_grant(c, token);
+	tally_stat_inc(&c->handle->view->node->stats,
+		       tally_token_local(token) ? TALLY_STAT_LOCK_LOCAL :
+		       c->lc.fast ? TALLY_STAT_LOCK_FAST :
+				    TALLY_STAT_LOCK_MANAGED);
 	req->token = token;
-	req->granted_at = now;
+	req->granted_at = ktime_get_boottime_ns();
 	req->recalled = false;
 	/* A cancellation that came too late has left its word there. */
 	req->status = 0;
 	req->state = TALLY_LOCK_REQ_HELD;
-	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
+	req->news(req, TALLY_LOCK_NEWS_GRANTED);
 	if (tally_lc_recalled(&c->lc))
 		lock_tell_recall(req);
 	lock_wake(req);
@@ -143,8 +135,15 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 		req->token = token;
 		req->granted_at = ktime_get_boottime_ns();
 	}
-	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
+	req->news(req, TALLY_LOCK_NEWS_GRANTED);
 	complete(&req->wake);
+}
+
+/* With c->lock: the one that asked for exclusive has left. */
+void tally_lock_no_upgrade(struct tally_lock_client *c)
+{
+	c->upgrader = NULL;
+	c->pending &= ~TALLY_LOCK_UPGRADE;
 }
 
 static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
@@ -156,10 +155,9 @@ static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
 	}
 	tally_stat_inc(&c->handle->view->node->stats, TALLY_STAT_LOCK_LOST);
 	req->state = TALLY_LOCK_REQ_LOST;
-	lock_tell(req, TALLY_LOCK_NEWS_LOST);
+	req->news(req, TALLY_LOCK_NEWS_LOST);
 	if (c->upgrader == req) {
-		c->upgrader = NULL;
-		c->upgrade = false;
+		tally_lock_no_upgrade(c);
 		req->status = -ESTALE;
 		complete(&req->wake);
 	}
@@ -171,7 +169,7 @@ static void lock_lost(struct tally_lock_client *c)
 	struct tally_lock_req *req, *next;
 
 	c->unlocks = 0;
-	c->downgrade = false;
+	c->pending &= ~TALLY_LOCK_DOWNGRADE;
 	list_for_each_entry_safe(req, next, &c->holders, list)
 		lock_lose(c, req);
 }
@@ -180,56 +178,12 @@ static void lock_post(struct tally_lock_client *c,
 		      const struct tally_lc_action *a)
 {
 	c->op.compare = a->compare;
-	c->op.value = a->value;
+	/* A READ is a FAA of nothing: on the same lane, in order. */
+	c->op.value = a->kind == TALLY_LCA_POST_TOKEN_FAA ? 1 : a->value;
 	c->op.value2 = 1;
-	switch (a->kind) {
-	case TALLY_LCA_POST_CAS_FAA:
-		c->op.type = TALLY_OP_CAS_FAA;
-		break;
-	case TALLY_LCA_POST_FAA_FAA:
-		c->op.type = TALLY_OP_FAA_FAA;
-		break;
-	case TALLY_LCA_POST_TOKEN_FAA:
-		c->op.value = 1;
-		fallthrough;
-	default:
-		/* A READ is a FAA of nothing: on the same lane, in order. */
-		c->op.type = TALLY_OP_FAA;
-	}
-}
-
-/* Under c->lock: what users are told. */
-static void lock_answer(struct tally_lock_client *c,
-			const struct tally_lc_action *a)
-{
-	struct tally_lock_req *req;
-
-	switch (a->kind) {
-	case TALLY_LCA_GRANTED:
-		lock_granted(c, a->token);
-		break;
-	case TALLY_LCA_FAILED:
-		lock_failed(c, a->err);
-		break;
-	case TALLY_LCA_CANCELLED:
-		req = lock_answered(c);
-		tally_lock_req_end(req, req->status);
-		break;
-	case TALLY_LCA_UPGRADED:
-		lock_upgrade_answered(c, 0, a->token);
-		break;
-	case TALLY_LCA_NOT_UPGRADED:
-		lock_upgrade_answered(c, a->err, 0);
-		break;
-	case TALLY_LCA_RECALL:
-		c->recalled_at = lock_now_ms();
-		list_for_each_entry(req, &c->holders, list)
-			lock_tell_recall(req);
-		break;
-	case TALLY_LCA_LOST:
-		lock_lost(c);
-		break;
-	}
+	c->op.type = a->kind == TALLY_LCA_POST_CAS_FAA ? TALLY_OP_CAS_FAA :
+		     a->kind == TALLY_LCA_POST_FAA_FAA ? TALLY_OP_FAA_FAA :
+							 TALLY_OP_FAA;
 }
 
 /* A work of the client keeps the handle until it has run. */
@@ -323,6 +277,7 @@ static bool lock_act(struct tally_lock_client *c,
 		     const struct tally_lc_actions *out)
 {
 	const struct tally_lc_action *a;
+	struct tally_lock_req *req;
 	bool post = false;
 
 	WARN_ON_ONCE(out->bug);
@@ -336,14 +291,32 @@ static bool lock_act(struct tally_lock_client *c,
 		case TALLY_LCA_HANDOVER:
 			lock_out(c, &a->msg);
 			break;
-		case TALLY_LCA_RELEASED:
+		case TALLY_LCA_GRANTED:
+			lock_granted(c, a->token);
+			break;
+		case TALLY_LCA_FAILED:
+			lock_failed(c, a->err);
+			break;
+		case TALLY_LCA_CANCELLED:
+			req = lock_answered(c);
+			tally_lock_req_end(req, req->status);
+			break;
+		case TALLY_LCA_UPGRADED:
+		case TALLY_LCA_NOT_UPGRADED:
+			lock_upgrade_answered(c, a->err, a->token);
+			break;
+		case TALLY_LCA_RECALL:
+			c->recalled_at = lock_now_ms();
+			list_for_each_entry(req, &c->holders, list)
+				lock_tell_recall(req);
+			break;
+		case TALLY_LCA_LOST:
+			lock_lost(c);
 			break;
 		case TALLY_LCA_VIOLATION:
 		case TALLY_LCA_WORD_BAD:
 			lock_accuse(c);
 			break;
-		default:
-			lock_answer(c, a);
 		}
 	}
 	return post;
@@ -352,57 +325,38 @@ static bool lock_act(struct tally_lock_client *c,
 static void lock_event_op(struct tally_lock_client *c,
 			  struct tally_lc_event *ev)
 {
-	bool pair = c->op.type == TALLY_OP_CAS_FAA ||
-		    c->op.type == TALLY_OP_FAA_FAA;
-
-	c->op_done = false;
-	ev->kind = TALLY_LCE_OP_DONE;
 	ev->op = c->lc.op;
 	ev->broken = c->op.status != 0;
 	ev->state = c->op.old;
-	ev->token = pair ? c->op.old2 : c->op.old;
+	ev->token = c->op.type == TALLY_OP_FAA ? c->op.old : c->op.old2;
 	if (ev->broken && tally_lock_ours(c))
 		tally_lock_home_loop_broken(c->handle->object);
 }
 
-static void lock_event_set(struct tally_lock_client *c,
-			   struct tally_lc_event *ev)
-{
-	ev->kind = TALLY_LCE_SET;
-	ev->cache = c->set.cache;
-	ev->budget = c->set.grants;
-}
-
-static void lock_event_msg(struct tally_lock_client *c,
-			   struct tally_lc_event *ev)
-{
-	ev->kind = TALLY_LCE_MSG;
-	ev->msg = c->in;
-	ev->linked = c->in_linked;
-	c->in_full = false;
-}
-
 static void lock_event_pending(struct tally_lock_client *c,
-			       struct tally_lc_event *ev)
+			       struct tally_lc_event *ev, unsigned int bit)
 {
-	if (c->pending & TALLY_LOCK_DOWN) {
-		c->pending &= ~TALLY_LOCK_DOWN;
+	c->pending &= ~BIT(bit);
+	ev->kind = lock_events[bit];
+	switch (ev->kind) {
+	case TALLY_LCE_OP_DONE:
+		lock_event_op(c, ev);
+		break;
+	case TALLY_LCE_MSG:
+		ev->msg = c->in;
+		ev->linked = c->in_linked;
+		break;
+	case TALLY_LCE_LINK_DOWN:
 		lock_out_drop(c);
-		ev->kind = TALLY_LCE_LINK_DOWN;
-	} else if (c->pending & TALLY_LOCK_UP) {
-		c->pending &= ~TALLY_LOCK_UP;
-		ev->kind = TALLY_LCE_LINK_UP;
-	} else if (c->pending & TALLY_LOCK_LOST) {
-		c->pending &= ~TALLY_LOCK_LOST;
-		ev->kind = TALLY_LCE_LEASE_LOST;
-	} else if (c->pending & TALLY_LOCK_HANDED_BAD) {
-		c->pending &= ~TALLY_LOCK_HANDED_BAD;
-		ev->kind = TALLY_LCE_HANDED_BAD;
+		break;
+	case TALLY_LCE_HANDED_BAD:
 		ev->msg.next_gen = c->handed;
 		c->handed = 0;
-	} else {
-		c->pending = 0;
-		lock_event_set(c, ev);
+		break;
+	case TALLY_LCE_SET:
+		ev->cache = c->set.cache;
+		ev->budget = c->set.grants;
+		break;
 	}
 }
 
@@ -433,48 +387,24 @@ static void lock_event_want(struct tally_lock_client *c,
 	ev->direct = (s32)((u32)jiffies - c->managed_until) < 0;
 }
 
-/* A downgrade that is under way comes before an upgrade. */
-static bool lock_settled(struct tally_lock_client *c)
-{
-	return c->lc.st == TALLY_LC_HOLD || c->lc.st == TALLY_LC_DEAD;
-}
-
-/* What users did, in the order in which it matters. */
-static bool lock_next_user_event(struct tally_lock_client *c,
-				 struct tally_lc_event *ev)
-{
-	if (c->cancel) {
-		c->cancel = false;
-		ev->kind = TALLY_LCE_CANCEL;
-	} else if (c->downgrade) {
-		c->downgrade = false;
-		ev->kind = TALLY_LCE_DOWNGRADE;
-	} else if (c->upgrade && lock_settled(c)) {
-		c->upgrade = false;
-		ev->kind = TALLY_LCE_UPGRADE;
-	} else if (c->unlocks) {
-		lock_event_unlock(c, ev);
-	} else if (!c->wanted && !list_empty(&c->queue)) {
-		lock_event_want(c, ev);
-	} else {
-		return false;
-	}
-	return true;
-}
-
 /* Under c->lock: what has happened, the oldest first as far as it matters. */
 static bool lock_next_event(struct tally_lock_client *c,
 			    struct tally_lc_event *ev)
 {
+	unsigned long pending = c->pending;
+
+	/* A downgrade that is under way comes before an upgrade. */
+	if (c->lc.st != TALLY_LC_HOLD && c->lc.st != TALLY_LC_DEAD)
+		pending &= ~TALLY_LOCK_UPGRADE;
 	memset(ev, 0, sizeof(*ev));
-	if (c->op_done)
-		lock_event_op(c, ev);
-	else if (c->in_full)
-		lock_event_msg(c, ev);
-	else if (c->pending)
-		lock_event_pending(c, ev);
+	if (pending)
+		lock_event_pending(c, ev, __ffs(pending));
+	else if (c->unlocks)
+		lock_event_unlock(c, ev);
+	else if (!c->wanted && !list_empty(&c->queue))
+		lock_event_want(c, ev);
 	else
-		return lock_next_user_event(c, ev);
+		return false;
 	return true;
 }
 
@@ -491,7 +421,7 @@ static bool lock_route(struct tally_lock_client *c)
 	}
 	if (!c->op_conn) {
 		c->op.status = -ENOTCONN;
-		c->op_done = true;
+		c->pending |= TALLY_LOCK_OP_DONE;
 		return false;
 	}
 	c->op.rkey = rkey;
@@ -537,13 +467,6 @@ static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 	       tally_conn_get(c->next.conn) : NULL;
 }
 
-/* With c->lock: something is taken or sent that may be waited for. */
-static void lock_wake_idle(struct tally_lock_client *c)
-{
-	/* A waiter comes into the queue first, and looks with c->lock then. */
-	wake_up_var(c);
-}
-
 /* @sent: the first one is out. False: there is none, and we send no more. */
 static bool lock_out_next(struct tally_lock_client *c, bool sent,
 			  struct tally_lmsg *msg, struct tally_msg_head *head,
@@ -561,7 +484,7 @@ static bool lock_out_next(struct tally_lock_client *c, bool sent,
 	} else {
 		c->sending = false;
 		c->sends++;
-		lock_wake_idle(c);
+		wake_up_var(c);
 	}
 	spin_unlock_irqrestore(&c->lock, flags);
 	return any;
@@ -571,6 +494,7 @@ static int lock_send_msg(struct tally_handle *handle,
 			 const struct tally_lmsg *msg, struct tally_conn *conn,
 			 const struct tally_msg_head *head, gfp_t gfp)
 {
+	struct tally_stats *stats = &handle->view->node->stats;
 	struct tally_msg_lock body;
 	int err;
 
@@ -583,24 +507,20 @@ static int lock_send_msg(struct tally_handle *handle,
 		trace_tally_lock_message(true, handle->view->remote_id,
 					 handle->id, msg->type,
 					 msg->gen ?: msg->next_gen);
-		tally_stat_inc(&handle->view->node->stats,
-			       TALLY_STAT_LOCK_MSG);
+		tally_stat_inc(stats, TALLY_STAT_LOCK_MSG);
+		if (msg->type == TALLY_LM_HANDOVER)
+			tally_stat_inc(stats, TALLY_STAT_LOCK_HANDED);
 	}
 	tally_conn_put(conn);
 	return err;
 }
 
-static void lock_handed(struct tally_lock_client *c, int err)
+static void lock_note(struct tally_lock_client *c, u16 what)
 {
 	unsigned long flags;
 
-	if (!err) {
-		tally_stat_inc(&c->handle->view->node->stats,
-			       TALLY_STAT_LOCK_HANDED);
-		return;
-	}
 	spin_lock_irqsave(&c->lock, flags);
-	c->pending |= TALLY_LOCK_HANDED_BAD;
+	c->pending |= what;
 	tally_lock_run_unlock(c, flags);
 }
 
@@ -620,8 +540,8 @@ static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 			err = lock_send_msg(c->handle, &msg, conn, &head, gfp);
 			if (err == -ENOMEM)
 				return false;
-			if (msg.type == TALLY_LM_HANDOVER)
-				lock_handed(c, err);
+			if (err && msg.type == TALLY_LM_HANDOVER)
+				lock_note(c, TALLY_LOCK_HANDED_BAD);
 		}
 		sent = true;
 	}
@@ -707,7 +627,7 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	send = c->send_due;
 	c->send_due = false;
 	unpin = lock_unpin(c);
-	lock_wake_idle(c);
+	wake_up_var(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	if (send)
 		lock_send(c);
@@ -726,7 +646,7 @@ static void lock_op_done(struct tally_op *op)
 	if (op->status == -EREMOTEIO)
 		tally_handle_doubt(handle);
 	spin_lock_irqsave(&c->lock, flags);
-	c->op_done = true;
+	c->pending |= TALLY_LOCK_OP_DONE;
 	conn = c->op_conn;
 	c->op_conn = NULL;
 	tally_handle_leave(handle);
@@ -735,7 +655,8 @@ static void lock_op_done(struct tally_op *op)
 	tally_handle_put(handle);
 }
 
-static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
+/* A waiter comes into the queue first, then looks with c->lock, as wakers do. */
+static bool lock_taken(struct tally_lock_client *c, u16 what)
 {
 	unsigned long flags;
 	bool taken;
@@ -753,14 +674,10 @@ static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
  *
  * Context: process; waits for the one that runs, which does not sleep.
  */
-void tally_lock_signal(struct tally_lock_client *c, u8 what)
+void tally_lock_signal(struct tally_lock_client *c, u16 what)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	c->pending |= what;
-	tally_lock_run_unlock(c, flags);
-	wait_var_event(c, lock_pending_taken(c, what));
+	lock_note(c, what);
+	wait_var_event(c, lock_taken(c, what));
 }
 
 static bool lock_has_sent(struct tally_lock_client *c, u16 sends)
@@ -787,24 +704,6 @@ void tally_lock_send_flush(struct tally_lock_client *c)
 	u16 sends = READ_ONCE(c->sends);
 
 	wait_var_event(c, lock_has_sent(c, sends));
-}
-
-/**
- * tally_lock_session - the session the table stands in
- * @c: the client
- *
- * Context: any.
- * Return: a reference, or NULL.
- */
-struct tally_session *tally_lock_session(struct tally_lock_client *c)
-{
-	struct tally_session *s;
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	s = c->session ? tally_session_get(c->session) : NULL;
-	spin_unlock_irqrestore(&c->lock, flags);
-	return s;
 }
 
 /**
@@ -849,17 +748,6 @@ static void lock_way_to(struct tally_node *node, const char *name,
 	tally_session_put(s);
 }
 
-static bool lock_in_taken(struct tally_lock_client *c)
-{
-	unsigned long flags;
-	bool taken;
-
-	spin_lock_irqsave(&c->lock, flags);
-	taken = !c->in_full;
-	spin_unlock_irqrestore(&c->lock, flags);
-	return taken;
-}
-
 /* With c->lock: settings are no matter of the table's messages. */
 static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
 		    struct tally_lock_way *way)
@@ -873,8 +761,8 @@ static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
 		c->pending |= TALLY_LOCK_SET;
 		return;
 	}
+	c->pending |= TALLY_LOCK_IN;
 	c->in = *msg;
-	c->in_full = true;
 	c->in_linked = way->conn;
 	if (way->conn)
 		swap(c->next, *way);
@@ -903,9 +791,9 @@ void tally_lock_client_message(struct tally_handle *handle,
 	if (next && next[0] && !handle->object)
 		lock_way_to(handle->view->node, next, &way);
 	spin_lock_irqsave(&c->lock, flags);
-	while (c->in_full) {
+	while (c->pending & TALLY_LOCK_IN) {
 		spin_unlock_irqrestore(&c->lock, flags);
-		wait_var_event(c, lock_in_taken(c));
+		wait_var_event(c, lock_taken(c, TALLY_LOCK_IN));
 		spin_lock_irqsave(&c->lock, flags);
 	}
 	lock_in(c, msg, &way);
@@ -930,17 +818,12 @@ static void lock_local_reset(struct tally_handle *handle)
 	tally_lock_home_local_reset(handle->object, true);
 }
 
-static void lock_local_message(struct tally_handle *handle,
-			       const struct tally_lmsg *msg)
-{
-	tally_lock_client_message(handle, msg, NULL);
-}
-
 const struct tally_lock_local tally_lock_local = {
-	.message = lock_local_message,
+	.message = tally_lock_client_message,
 	.reset = lock_local_reset,
 };
 
+/* With its settings, which is what there is to use of it before that. */
 static struct tally_lock_client *lock_create(struct tally_handle *handle)
 {
 	struct tally_lock_client *c;

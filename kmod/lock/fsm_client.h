@@ -111,70 +111,40 @@
  * GRANT of an old tenure for a new one.
  */
 
-/**
- * enum tally_lc_state - what the node has of the lock
- * @TALLY_LC_IDLE: nothing
- * @TALLY_LC_ATT: attempt on the word in flight
- * @TALLY_LC_WAIT: request at the home
- * @TALLY_LC_HOLD: local users are inside
- * @TALLY_LC_CACHED: owned, no user inside
- * @TALLY_LC_RELF: releasing FAA in flight
- * @TALLY_LC_DNF: downgrade in flight
- * @TALLY_LC_UPF: upgrade in flight
- * @TALLY_LC_UPW: managed upgrade asked, still holding S
- * @TALLY_LC_DBT: a word operation is in doubt
- * @TALLY_LC_DEAD: the session has ended, or the word is bad
- */
+/* What the node has of the lock. */
 enum tally_lc_state {
-	TALLY_LC_IDLE,
-	TALLY_LC_ATT,
-	TALLY_LC_WAIT,
-	TALLY_LC_HOLD,
-	TALLY_LC_CACHED,
-	TALLY_LC_RELF,
-	TALLY_LC_DNF,
-	TALLY_LC_UPF,
-	TALLY_LC_UPW,
-	TALLY_LC_DBT,
-	TALLY_LC_DEAD,
+	TALLY_LC_IDLE,		/* nothing */
+	TALLY_LC_ATT,		/* attempt on the word in flight */
+	TALLY_LC_WAIT,		/* request at the home */
+	TALLY_LC_HOLD,		/* local users are inside */
+	TALLY_LC_CACHED,	/* owned, no user inside */
+	TALLY_LC_RELF,		/* releasing FAA in flight */
+	TALLY_LC_DNF,		/* downgrade in flight */
+	TALLY_LC_UPF,		/* upgrade in flight */
+	TALLY_LC_UPW,		/* managed upgrade asked, still holding S */
+	TALLY_LC_DBT,		/* a word operation is in doubt */
+	TALLY_LC_DEAD,		/* the session has ended, or the word is bad */
 };
 
-/**
- * enum tally_lc_op - kinds of word operation
- * @TALLY_LC_OP_NONE: none in flight
- * @TALLY_LC_OP_ACQ_X: CAS 0 to owner, and FAA of the token
- * @TALLY_LC_OP_ACQ_S: FAA of the own bit, and of the token
- * @TALLY_LC_OP_REL: FAA that takes owner or bit out
- * @TALLY_LC_OP_DOWN: FAA that puts the bit in and takes the owner out
- * @TALLY_LC_OP_UPG: CAS from exactly the own bit to owner, and FAA of the token
- * @TALLY_LC_OP_CLAIM: FAA that takes a bit out that is no hold
- * @TALLY_LC_OP_READ: READ of a word in doubt
- * @TALLY_LC_OP_TOKEN: FAA of the token for a tenure that needs a number
- */
+/* Word operations; an "and token" is an FAA(token, 1) behind it. */
 enum tally_lc_op {
-	TALLY_LC_OP_NONE,
-	TALLY_LC_OP_ACQ_X,
-	TALLY_LC_OP_ACQ_S,
-	TALLY_LC_OP_REL,
-	TALLY_LC_OP_DOWN,
-	TALLY_LC_OP_UPG,
-	TALLY_LC_OP_CLAIM,
-	TALLY_LC_OP_READ,
-	TALLY_LC_OP_TOKEN,
+	TALLY_LC_OP_NONE,	/* none in flight */
+	TALLY_LC_OP_ACQ_X,	/* CAS 0 to owner, and token */
+	TALLY_LC_OP_ACQ_S,	/* FAA of the own bit, and token */
+	TALLY_LC_OP_REL,	/* FAA that takes owner or bit out */
+	TALLY_LC_OP_DOWN,	/* FAA: bit in, owner out */
+	TALLY_LC_OP_UPG,	/* CAS from only the own bit to owner, and token */
+	TALLY_LC_OP_CLAIM,	/* FAA that takes a bit out that is no hold */
+	TALLY_LC_OP_READ,	/* READ of a word in doubt */
+	TALLY_LC_OP_TOKEN,	/* FAA of the token: the tenure needs a number */
 };
 
-/**
- * enum tally_lc_claim - the own bit in the word where it is not a hold
- * @TALLY_LC_CLAIM_NONE: not there
- * @TALLY_LC_CLAIM_IN: there
- * @TALLY_LC_CLAIM_OUT: its removal is in flight
- * @TALLY_LC_CLAIM_DOUBT: its removal is in doubt
- */
+/* The own bit in the word where it is not a hold. */
 enum tally_lc_claim {
-	TALLY_LC_CLAIM_NONE,
-	TALLY_LC_CLAIM_IN,
-	TALLY_LC_CLAIM_OUT,
-	TALLY_LC_CLAIM_DOUBT,
+	TALLY_LC_CLAIM_NONE,	/* not there */
+	TALLY_LC_CLAIM_IN,	/* there */
+	TALLY_LC_CLAIM_OUT,	/* its removal is in flight */
+	TALLY_LC_CLAIM_DOUBT,	/* its removal is in doubt */
 };
 
 /**
@@ -188,6 +158,8 @@ struct tally_lc_succ {
 	u64 session;
 	u16 slot;
 };
+
+struct tally_lc_actions;
 
 /**
  * struct tally_lc - one lock as one node sees it; all fields are the table's
@@ -226,6 +198,7 @@ struct tally_lc_succ {
  * @parked: generation of a HANDOVER that waits for SYNCED, 0: none
  * @succ: the next holder
  * @early_succ: the next holder after @early
+ * @out: what the step under way wants done; NULL between steps
  */
 struct tally_lc {
 	u8 st;
@@ -263,36 +236,23 @@ struct tally_lc {
 	u64 parked;
 	struct tally_lc_succ succ;
 	struct tally_lc_succ early_succ;
+	struct tally_lc_actions *out;
 };
 
-/**
- * enum tally_lc_event_kind - what can happen to a client
- * @TALLY_LCE_WANT: a local user wants the lock; @mode, @try, @direct
- * @TALLY_LCE_CANCEL: it does not any more
- * @TALLY_LCE_UNLOCK: a user inside leaves; @late
- * @TALLY_LCE_DOWNGRADE: the only user inside goes on in S
- * @TALLY_LCE_UPGRADE: a user inside in S wants X, if that needs no waiting
- * @TALLY_LCE_SET: settings; @cache, @budget
- * @TALLY_LCE_OP_DONE: a word operation ended; @op, @broken, @state, @token
- * @TALLY_LCE_MSG: a message came; @msg, @linked
- * @TALLY_LCE_HANDED_BAD: a HANDOVER may not have arrived; @msg.next_gen
- * @TALLY_LCE_LINK_DOWN: the link broke
- * @TALLY_LCE_LINK_UP: the session was resumed on new QPs
- * @TALLY_LCE_LEASE_LOST: the session has ended
- */
+/* What can happen to a client. */
 enum tally_lc_event_kind {
-	TALLY_LCE_WANT,
-	TALLY_LCE_CANCEL,
-	TALLY_LCE_UNLOCK,
-	TALLY_LCE_DOWNGRADE,
-	TALLY_LCE_UPGRADE,
-	TALLY_LCE_SET,
-	TALLY_LCE_OP_DONE,
-	TALLY_LCE_MSG,
-	TALLY_LCE_HANDED_BAD,
-	TALLY_LCE_LINK_DOWN,
-	TALLY_LCE_LINK_UP,
-	TALLY_LCE_LEASE_LOST,
+	TALLY_LCE_WANT,		/* a local user wants it: mode, try, direct */
+	TALLY_LCE_CANCEL,	/* it does not any more */
+	TALLY_LCE_UNLOCK,	/* a user inside leaves: late */
+	TALLY_LCE_DOWNGRADE,	/* the only user inside goes on in S */
+	TALLY_LCE_UPGRADE,	/* a user in S wants X if that needs no waiting */
+	TALLY_LCE_SET,		/* settings: cache, budget */
+	TALLY_LCE_OP_DONE,	/* an operation ended: op, broken, state, token */
+	TALLY_LCE_MSG,		/* a message came: msg, linked */
+	TALLY_LCE_HANDED_BAD,	/* a HANDOVER may be lost: msg.next_gen */
+	TALLY_LCE_LINK_DOWN,	/* the link broke */
+	TALLY_LCE_LINK_UP,	/* the session was resumed on new QPs */
+	TALLY_LCE_LEASE_LOST,	/* the session has ended */
 };
 
 /**
@@ -329,46 +289,33 @@ struct tally_lc_event {
 	struct tally_lmsg msg;
 };
 
-/**
- * enum tally_lc_action_kind - what the driver does
- * @TALLY_LCA_POST_CAS_FAA: post CAS(state, @compare, @value), FAA(token, 1)
- * @TALLY_LCA_POST_FAA_FAA: post FAA(state, @value), FAA(token, 1)
- * @TALLY_LCA_POST_FAA: post FAA(state, @value)
- * @TALLY_LCA_POST_READ: post READ(state)
- * @TALLY_LCA_POST_TOKEN_FAA: post FAA(token, 1)
- * @TALLY_LCA_SEND: send @msg to the home
- * @TALLY_LCA_HANDOVER: send @msg to the successor
- * @TALLY_LCA_GRANTED: the local user has the lock; @token
- * @TALLY_LCA_FAILED: the local user does not get it; @err: -EBUSY (try),
- *	-ENOTCONN (no session, or try while the link is down), -EIO (word bad)
- * @TALLY_LCA_CANCELLED: answer to CANCEL
- * @TALLY_LCA_UPGRADED: the user inside has X; @token
- * @TALLY_LCA_NOT_UPGRADED: it has S as before; @err: -EDEADLK (others hold it
- *	or wait for it), -EAGAIN (the tenure has no token left)
- * @TALLY_LCA_RECALL: another node waits for this tenure
- * @TALLY_LCA_LOST: all users inside have lost the lock
- * @TALLY_LCA_RELEASED: nothing of this node is left in the lock
- * @TALLY_LCA_VIOLATION: the home broke the protocol
- * @TALLY_LCA_WORD_BAD: the word holds what it cannot hold
- */
+/* What the driver does. */
 enum tally_lc_action_kind {
-	TALLY_LCA_POST_CAS_FAA,
-	TALLY_LCA_POST_FAA_FAA,
-	TALLY_LCA_POST_FAA,
-	TALLY_LCA_POST_READ,
-	TALLY_LCA_POST_TOKEN_FAA,
-	TALLY_LCA_SEND,
-	TALLY_LCA_HANDOVER,
-	TALLY_LCA_GRANTED,
+	TALLY_LCA_POST_CAS_FAA,	/* CAS(state, compare, value), FAA(token, 1) */
+	TALLY_LCA_POST_FAA_FAA,	/* FAA(state, value), FAA(token, 1) */
+	TALLY_LCA_POST_FAA,	/* FAA(state, value) */
+	TALLY_LCA_POST_READ,	/* READ(state) */
+	TALLY_LCA_POST_TOKEN_FAA, /* FAA(token, 1) */
+	TALLY_LCA_SEND,		/* send msg to the home */
+	TALLY_LCA_HANDOVER,	/* send msg to the successor */
+	TALLY_LCA_GRANTED,	/* the local user has the lock: token */
+	/*
+	 * It does not get it: err is -EBUSY (try), -ENOTCONN (no session, or
+	 * try while the link is down), -EIO (word bad).
+	 */
 	TALLY_LCA_FAILED,
-	TALLY_LCA_CANCELLED,
-	TALLY_LCA_UPGRADED,
+	TALLY_LCA_CANCELLED,	/* answer to CANCEL */
+	TALLY_LCA_UPGRADED,	/* the user inside has X: token */
+	/*
+	 * It has S as before: err is -EDEADLK (others hold it or wait for it),
+	 * -EAGAIN (the tenure has no token left).
+	 */
 	TALLY_LCA_NOT_UPGRADED,
-	TALLY_LCA_RECALL,
-	TALLY_LCA_LOST,
-	TALLY_LCA_RELEASED,
-	TALLY_LCA_VIOLATION,
-	TALLY_LCA_WORD_BAD,
+	TALLY_LCA_RECALL,	/* another node waits for this tenure */
+	TALLY_LCA_LOST,		/* all users inside have lost the lock */
+	TALLY_LCA_RELEASED,	/* nothing of this node is left in the lock */
+	TALLY_LCA_VIOLATION,	/* the home broke the protocol */
+	TALLY_LCA_WORD_BAD,	/* the word holds what it cannot hold */
 };
 
 /**
@@ -403,55 +350,19 @@ struct tally_lc_actions {
 	struct tally_lc_action a[TALLY_LC_ACTIONS];
 };
 
-/**
- * tally_lc_init() - start a lock for a new session
- * @lc: the lock; no word operation is outstanding
- * @slot: this node's slot at the home
- * @session: id of the session, which SUCC and HANDOVER name
- * @word: the node uses the word: nic arena and slot in the bitmap
- * @up: the link is up
- *
- * Nothing is cached and the budget is 0 until TALLY_LCE_SET.
- */
 void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,
 		   bool up);
-
-/**
- * tally_lc_step() - one event
- * @lc: the lock
- * @ev: the event
- * @out: filled with what to do
- *
- * Context: any; the caller serialises the steps of one lock.
- */
 void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
 		   struct tally_lc_actions *out);
-
-/**
- * tally_lc_idle() - has the node nothing of the lock and wants nothing
- * @lc: the lock
- *
- * Return: true from RELEASED until the next WANT.
- */
 bool tally_lc_idle(const struct tally_lc *lc);
 
-/**
- * tally_lc_busy() - is a word operation outstanding
- * @lc: the lock
- *
- * Return: true until its OP_DONE has been given.
- */
+/* Is a word operation outstanding?  Until its OP_DONE has been given. */
 static inline bool tally_lc_busy(const struct tally_lc *lc)
 {
 	return lc->op != TALLY_LC_OP_NONE;
 }
 
-/**
- * tally_lc_recalled() - does another node wait for this tenure
- * @lc: the lock
- *
- * Return: true from the recall until the lock is given back.
- */
+/* Does another node wait for this tenure? */
 static inline bool tally_lc_recalled(const struct tally_lc *lc)
 {
 	return lc->rv || lc->succ.gen;

@@ -110,40 +110,26 @@
  * @bug: an own invariant is broken, WARN_ON_ONCE().
  */
 
-/**
- * enum tally_lh_mode - what decides about the lock
- * @TALLY_LH_FAST: the word, W is clear
- * @TALLY_LH_SETW: FAA(+W) is posted
- * @TALLY_LH_DRAIN: W is set, a fast owner is left
- * @TALLY_LH_MAN: the queue
- * @TALLY_LH_CLRW: FAA(-W) is posted
- * @TALLY_LH_BAD: nothing, the word is bad
- */
+/* What decides about the lock. */
 enum tally_lh_mode {
-	TALLY_LH_FAST,
-	TALLY_LH_SETW,
-	TALLY_LH_DRAIN,
-	TALLY_LH_MAN,
-	TALLY_LH_CLRW,
-	TALLY_LH_BAD,
+	TALLY_LH_FAST,		/* the word, W is clear */
+	TALLY_LH_SETW,		/* FAA(+W) is posted */
+	TALLY_LH_DRAIN,		/* W is set, a fast owner is left */
+	TALLY_LH_MAN,		/* the queue */
+	TALLY_LH_CLRW,		/* FAA(-W) is posted */
+	TALLY_LH_BAD,		/* nothing, the word is bad */
 };
 
 /* Flags of tally_lh_init() */
 #define TALLY_LH_CPU	0x1	/* no word, managed for ever */
 #define TALLY_LH_GRACE	0x2	/* grants nothing before GRACE_OVER */
 
-/**
- * enum tally_lh_asked - how a holder was asked to give the lock back
- * @TALLY_LH_ASKED_NOT: it was not
- * @TALLY_LH_ASKED_IDLE: only if no user is inside
- * @TALLY_LH_ASKED: as soon as its users are out
- * @TALLY_LH_ASKED_FORCE: at once
- */
+/* How a holder was asked to give the lock back. */
 enum tally_lh_asked {
-	TALLY_LH_ASKED_NOT,
-	TALLY_LH_ASKED_IDLE,
-	TALLY_LH_ASKED,
-	TALLY_LH_ASKED_FORCE,
+	TALLY_LH_ASKED_NOT,	/* it was not */
+	TALLY_LH_ASKED_IDLE,	/* only if no user is inside */
+	TALLY_LH_ASKED,		/* as soon as its users are out */
+	TALLY_LH_ASKED_FORCE,	/* at once */
 };
 
 /**
@@ -176,6 +162,8 @@ struct tally_lh_node {
  */
 #define TALLY_LH_CHAIN	3
 
+struct tally_lh_actions;
+
 /**
  * struct tally_lh - one lock at its home; all fields are the table's
  * @hm: enum tally_lh_mode
@@ -198,6 +186,7 @@ struct tally_lh_node {
  * @suc_gen: generations announced, 0 behind the last
  * @shared: shared holders of managed tenures
  * @ng: last generation given
+ * @out: what the step under way wants done; NULL between steps
  */
 struct tally_lh {
 	u8 hm;
@@ -219,34 +208,22 @@ struct tally_lh {
 	u64 suc_gen[TALLY_LH_CHAIN];
 	struct tally_lh_node *shared;
 	u64 ng;
+	struct tally_lh_actions *out;
 };
 
-/**
- * enum tally_lh_event_kind - what can happen at the home
- * @TALLY_LHE_MSG: a message came; @node, @msg
- * @TALLY_LHE_SETW_DONE: FAA(+W) completed; @old
- * @TALLY_LHE_CLRW_DONE: FAA(-W) completed; @old
- * @TALLY_LHE_SWEEP_DONE: a sweep completed; @slot, @old
- * @TALLY_LHE_LINK_DOWN: a link broke; @node
- * @TALLY_LHE_RESYNC_END: a snapshot is complete; @slot, @node or NULL
- * @TALLY_LHE_SESSION_END: a session has ended and is fenced; @slot, @node or NULL
- * @TALLY_LHE_GRACE_OVER: one lease has passed since the start
- * @TALLY_LHE_LOOP_RESET: a new loopback QP replaced a broken one
- * @TALLY_LHE_BREAK: an administrator ends the tenure there is
- * @TALLY_LHE_MORE: the last step had more to do than its list has room for
- */
+/* What can happen at the home. */
 enum tally_lh_event_kind {
-	TALLY_LHE_MSG,
-	TALLY_LHE_SETW_DONE,
-	TALLY_LHE_CLRW_DONE,
-	TALLY_LHE_SWEEP_DONE,
-	TALLY_LHE_LINK_DOWN,
-	TALLY_LHE_RESYNC_END,
-	TALLY_LHE_SESSION_END,
-	TALLY_LHE_GRACE_OVER,
-	TALLY_LHE_LOOP_RESET,
-	TALLY_LHE_BREAK,
-	TALLY_LHE_MORE,
+	TALLY_LHE_MSG,		/* a message came: node, msg */
+	TALLY_LHE_SETW_DONE,	/* FAA(+W) completed: old */
+	TALLY_LHE_CLRW_DONE,	/* FAA(-W) completed: old */
+	TALLY_LHE_SWEEP_DONE,	/* a sweep completed: slot, old */
+	TALLY_LHE_LINK_DOWN,	/* a link broke: node */
+	TALLY_LHE_RESYNC_END,	/* a snapshot is complete: slot, node or NULL */
+	TALLY_LHE_SESSION_END,	/* a session is fenced: slot, node or NULL */
+	TALLY_LHE_GRACE_OVER,	/* one lease has passed since the start */
+	TALLY_LHE_LOOP_RESET,	/* a new loopback QP replaced a broken one */
+	TALLY_LHE_BREAK,	/* an administrator ends the tenure there is */
+	TALLY_LHE_MORE,		/* the last step's list was full */
 };
 
 /**
@@ -269,24 +246,15 @@ struct tally_lh_event {
 	struct tally_lmsg msg;
 };
 
-/**
- * enum tally_lh_action_kind - what the driver does
- * @TALLY_LHA_POST_SETW: post FAA(state, W)
- * @TALLY_LHA_POST_CLRW: post FAA(token, @delta) if not 0, FAA(state, -W)
- * @TALLY_LHA_POST_SWEEP: post FAA(state, -@delta)
- * @TALLY_LHA_SEND: send @msg to the session in @slot
- * @TALLY_LHA_VALUE_BAD: the value block is not valid any more
- * @TALLY_LHA_VIOLATION: the session in @slot broke the protocol
- * @TALLY_LHA_WORD_BAD: the word holds what it cannot hold
- */
+/* What the driver does. */
 enum tally_lh_action_kind {
-	TALLY_LHA_POST_SETW,
-	TALLY_LHA_POST_CLRW,
-	TALLY_LHA_POST_SWEEP,
-	TALLY_LHA_SEND,
-	TALLY_LHA_VALUE_BAD,
-	TALLY_LHA_VIOLATION,
-	TALLY_LHA_WORD_BAD,
+	TALLY_LHA_POST_SETW,	/* FAA(state, W) */
+	TALLY_LHA_POST_CLRW,	/* FAA(token, delta) if not 0, FAA(state, -W) */
+	TALLY_LHA_POST_SWEEP,	/* FAA(state, -delta) */
+	TALLY_LHA_SEND,		/* send msg to the session in slot */
+	TALLY_LHA_VALUE_BAD,	/* the value block is not valid any more */
+	TALLY_LHA_VIOLATION,	/* the session in slot broke the protocol */
+	TALLY_LHA_WORD_BAD,	/* the word holds what it cannot hold */
 };
 
 /**
@@ -320,125 +288,33 @@ struct tally_lh_actions {
 	struct tally_lh_action a[TALLY_LH_ACTIONS];
 };
 
-/**
- * tally_lh_init() - start a lock
- * @lh: the lock
- * @flags: TALLY_LH_CPU, TALLY_LH_GRACE
- * @tenure: where tenure numbers start: the arena's highest so far, or
- *	tally_tenure_first() of the home's epoch
- *
- * The token word starts at @tenure too.
- *
- * Return: first value of the state word.
- */
 u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure);
-
-/**
- * tally_lh_node_init() - start a session at a lock
- * @node: the session's node
- * @slot: its slot
- * @session: its id
- * @up: false if the session is between its break and RESYNC_END
- */
 void tally_lh_node_init(struct tally_lh_node *node, u16 slot, u64 session,
 			bool up);
-
-/**
- * tally_lh_step() - one event
- * @lh: the lock
- * @ev: the event
- * @out: filled with what to do
- *
- * Context: any; the caller serialises the steps of one lock.
- */
 void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 		   struct tally_lh_actions *out);
-
-/**
- * tally_lh_announced() - is a node among the announced successors
- * @lh: the lock
- * @node: a session's node
- *
- * Return: its place in @lh->suc, or -1.
- */
 int tally_lh_announced(const struct tally_lh *lh,
 		       const struct tally_lh_node *node);
-
-/**
- * tally_lh_node_idle() - does the table still point to a node
- * @lh: the lock
- * @node: a session's node
- *
- * Return: true if it neither waits nor holds a managed tenure, nor is needed to
- * tell which one handed the lock over.
- */
 bool tally_lh_node_idle(const struct tally_lh *lh,
 			const struct tally_lh_node *node);
+bool tally_lh_taken(const struct tally_lh *lh, u64 state);
+bool tally_lh_breaking(const struct tally_lh *lh);
+bool tally_lh_unanswered(const struct tally_lh *lh, u16 slot,
+			 const struct tally_lh_node *node, u64 state);
 
-/**
- * tally_lh_slot_mask() - a slot in the masks of struct tally_lh
- * @slot: node slot
- *
- * Return: its bit; 0 for a slot that has none in the word.
- */
+/* The bit of @slot in the masks above; 0 where it has none in the word. */
 static inline u64 tally_lh_slot_mask(u16 slot)
 {
 	return slot && slot <= TALLY_LW_BIT_SLOT_MAX ? 1ULL << (slot - 1) : 0;
 }
 
-/**
- * tally_lh_taken() - has any node the lock
- * @lh: the lock
- * @state: state word now
- *
- * Return: true for managed and fast tenures; a node that waits may count as one,
- * as long as its bit is in the word. What was granted before the home's start, in
- * grace, it does not know.
- */
-static inline bool tally_lh_taken(const struct tally_lh *lh, u64 state)
-{
-	return !lh->grace && (lh->cur || lh->shared || tally_lw_owner(state) ||
-			      tally_lw_bits(state));
-}
-
-/**
- * tally_lh_breaking() - is there a tenure that BREAK is to end
- * @lh: the lock
- *
- * Return: false when every holder of that time has answered, or is gone.
- */
-bool tally_lh_breaking(const struct tally_lh *lh);
-
-/**
- * tally_lh_unanswered() - was it asked by BREAK, and has not answered
- * @lh: the lock
- * @slot: slot of a session
- * @node: that session at the lock, if it has a node
- * @state: state word now
- *
- * Return: true while it has what it was to give up.
- */
-bool tally_lh_unanswered(const struct tally_lh *lh, u16 slot,
-			 const struct tally_lh_node *node, u64 state);
-
-/**
- * tally_lh_sweeping() - is a slot's field still to be taken out of the word
- * @lh: the lock
- * @slot: node slot
- *
- * Return: true from SESSION_END until the sweep has completed.
- */
+/* From SESSION_END on: is @slot's field still to be taken out of the word? */
 static inline bool tally_lh_sweeping(const struct tally_lh *lh, u16 slot)
 {
 	return lh->sweep == slot || lh->sweep_next & tally_lh_slot_mask(slot);
 }
 
-/**
- * tally_lh_fast() - is the lock entirely the word's
- * @lh: the lock
- *
- * Return: true if the home neither knows nor changes anything.
- */
+/* Is the lock entirely the word's?  Then the home changes nothing. */
 static inline bool tally_lh_fast(const struct tally_lh *lh)
 {
 	return lh->hm == TALLY_LH_FAST;
