@@ -46,7 +46,7 @@ static u32 lock_now_ms(void)
 	return div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC);
 }
 
-/* With c->lock, and last: @req may go with the one that waits for it. */
+/* With c->lock, and last: @req may go with the task that waits for it. */
 static void lock_wake(struct tally_lock_req *req)
 {
 	struct tally_conn *conn = req->conn;
@@ -587,12 +587,9 @@ static void lock_send(struct tally_lock_client *c)
 	lock_queue(c);
 }
 
-/**
- * tally_lock_run_unlock - do what has been noted, unless that is being done
- * @c: the client, locked; unlocked on return
- * @flags: what locking it gave
- *
- * Context: any; the caller keeps the handle.
+/*
+ * Do what has been noted, unless that is being done. Any context; the caller
+ * has c->lock, which is given up, and keeps the handle.
  */
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock)
@@ -667,13 +664,7 @@ static bool lock_taken(struct tally_lock_client *c, u16 what)
 	return taken;
 }
 
-/**
- * tally_lock_signal - tell the table something, and see it taken
- * @c: the client
- * @what: TALLY_LOCK_*
- *
- * Context: process; waits for the one that runs, which does not sleep.
- */
+/* Process context; waits for the one that runs, which does not sleep. */
 void tally_lock_signal(struct tally_lock_client *c, u16 what)
 {
 	lock_note(c, what);
@@ -691,13 +682,9 @@ static bool lock_has_sent(struct tally_lock_client *c, u16 sends)
 	return has;
 }
 
-/**
- * tally_lock_send_flush - see what is in the outbox leave it
- * @c: the client
- *
- * A message is sent, or dropped, without waiting for the peer.
- *
- * Context: process.
+/*
+ * See what is in the outbox leave it. Process context; a message is sent, or
+ * dropped, without waiting for the peer.
  */
 void tally_lock_send_flush(struct tally_lock_client *c)
 {
@@ -706,13 +693,7 @@ void tally_lock_send_flush(struct tally_lock_client *c)
 	wait_var_event(c, lock_has_sent(c, sends));
 }
 
-/**
- * tally_lock_client_error - the lock cannot be used (any more)
- * @handle: its handle
- * @err: what its users get
- *
- * Context: process. On return every user has been told.
- */
+/* The lock cannot be used (any more): every user has been told on return. */
 void tally_lock_client_error(struct tally_handle *handle, int err)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);
@@ -768,16 +749,11 @@ static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
 		swap(c->next, *way);
 }
 
-/**
- * tally_lock_client_message - the home, or another client, says something
- * @handle: the lock
- * @msg: what
- * @next: SUCC: name of the successor, or NULL
- *
- * Needs no memory: there is room for one message, and while the one that runs
- * has not taken it, which needs no other task, the next one waits.
- *
- * Context: process.
+/*
+ * The home, or another client, says something; @next: SUCC: name of the
+ * successor, or NULL. Process context. Needs no memory: there is room for one
+ * message, and while the one that runs has not taken it, which needs no other
+ * task, the next one waits.
  */
 void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next)
@@ -823,7 +799,6 @@ const struct tally_lock_local tally_lock_local = {
 	.reset = lock_local_reset,
 };
 
-/* With its settings, which is what there is to use of it before that. */
 static struct tally_lock_client *lock_create(struct tally_handle *handle)
 {
 	struct tally_lock_client *c;
@@ -844,22 +819,12 @@ static struct tally_lock_client *lock_create(struct tally_handle *handle)
 	return c;
 }
 
-/**
- * tally_lock_client_attach - a handle is a lock, or still is
- * @handle: the handle
- * @rep: what its home says of it
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_lock_client_attach(struct tally_handle *handle,
 			     const struct tally_rep_open *rep)
 {
-	struct tally_lock_client *c = tally_lock_client(handle);
+	struct tally_lock_client *c = handle->part ?: lock_create(handle);
 	unsigned long flags;
-	bool made = c;
 
-	if (!made)
-		c = lock_create(handle);
 	if (!c)
 		return -ENOMEM;
 	spin_lock_irqsave(&c->lock, flags);
@@ -869,7 +834,7 @@ int tally_lock_client_attach(struct tally_handle *handle,
 		.ms = be16_to_cpu(rep->lock_ms),
 	};
 	spin_unlock_irqrestore(&c->lock, flags);
-	if (made)
+	if (handle->part)
 		return 0;
 	handle->part = c;
 	if (handle->object)
@@ -877,10 +842,6 @@ int tally_lock_client_attach(struct tally_handle *handle,
 	return 0;
 }
 
-/**
- * tally_lock_client_destroy - the last reference of the handle is gone
- * @handle: its handle
- */
 void tally_lock_client_destroy(struct tally_handle *handle)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);

@@ -30,7 +30,7 @@ enum tally_lock_news {
 	TALLY_LOCK_NEWS_GRANTED,	/* HELD, or an upgrade was answered */
 	TALLY_LOCK_NEWS_FAILED,		/* IDLE, why is in status */
 	TALLY_LOCK_NEWS_RECALL,		/* another node waits */
-	TALLY_LOCK_NEWS_LOST,		/* LOST, before another node can get it */
+	TALLY_LOCK_NEWS_LOST,		/* LOST, before another gets it */
 };
 
 /**
@@ -51,7 +51,7 @@ enum tally_lock_news {
  * @wake: completed when @state leaves WAITING, or an upgrade is answered
  * @conn: then its queue is kicked, as it is helped while we wait; or NULL
  * @news: called with every change; a spinlock is held and it may be any
- *	context: wake a task up, nothing more; or NULL
+ *	context: wake a task up, nothing more
  */
 struct tally_lock_req {
 	struct list_head list;
@@ -72,13 +72,18 @@ struct tally_lock_req {
 };
 
 /* What is to be told to the table, in this order. */
-#define TALLY_LOCK_DOWN		BIT(0)
-#define TALLY_LOCK_UP		BIT(1)
-#define TALLY_LOCK_LOST		BIT(2)
-#define TALLY_LOCK_HANDED_BAD	BIT(3)
-#define TALLY_LOCK_SET		BIT(4)
+#define TALLY_LOCK_OP_DONE	BIT(0)	/* op has completed */
+#define TALLY_LOCK_IN		BIT(1)	/* a message came; the next one waits */
+#define TALLY_LOCK_DOWN		BIT(2)
+#define TALLY_LOCK_UP		BIT(3)
+#define TALLY_LOCK_LOST		BIT(4)
+#define TALLY_LOCK_HANDED_BAD	BIT(5)
+#define TALLY_LOCK_SET		BIT(6)
+#define TALLY_LOCK_CANCEL	BIT(7)	/* wanted gave up */
+#define TALLY_LOCK_DOWNGRADE	BIT(8)	/* a holder goes on shared */
+#define TALLY_LOCK_UPGRADE	BIT(9)	/* of upgrader */
 
-/* Messages one lock can have waiting to be sent: it asks one thing at a time. */
+/* Messages of one lock that wait to be sent: it asks one thing at a time. */
 #define TALLY_LOCK_OUTBOX	8
 
 /**
@@ -120,16 +125,11 @@ struct tally_lock_way {
  * @running: tally_lock_run_unlock() is at work
  * @pinned: we hold a reference of the handle: something of us may be left at
  *	the home, or the table must remember what it accepted in this session
- * @downgrade: a holder goes on shared
- * @upgrade: @upgrader is still to be told to the table
- * @cancel: @wanted gave up
- * @op_done: @op has completed
  * @sending: the outbox is being emptied, or about to be: one at a time, which
  *	keeps the messages in order
  * @send_due: by the one that runs, when nothing is left to be done
  * @send_later: by @work
  * @accuse: the home broke the protocol, @work is to say so
- * @in_full: @in is not taken yet: the next message waits for that
  * @in_linked: SUCC: @next leads to the successor
  * @pending: TALLY_LOCK_*
  * @out_head: next to send, or being sent
@@ -161,17 +161,12 @@ struct tally_lock_client {
 	struct tally_lock_req *upgrader;
 	bool running;
 	bool pinned;
-	bool downgrade;
-	bool upgrade;
-	bool cancel;
-	bool op_done;
 	bool sending;
 	bool send_due;
 	bool send_later;
 	bool accuse;
-	bool in_full;
 	bool in_linked;
-	u8 pending;
+	u16 pending;
 	u8 out_head;
 	u8 out_tail;
 	u16 sends;
@@ -217,14 +212,14 @@ int tally_lock_clients_init(void);
 void tally_lock_clients_exit(void);
 
 /* With c->lock: */
-bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now);
+bool tally_lock_lease_valid(struct tally_lock_client *c);
 void tally_lock_req_end(struct tally_lock_req *req, int status);
+void tally_lock_no_upgrade(struct tally_lock_client *c);
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock);
 
 /* Without it: */
-struct tally_session *tally_lock_session(struct tally_lock_client *c);
-void tally_lock_signal(struct tally_lock_client *c, u8 what);
+void tally_lock_signal(struct tally_lock_client *c, u16 what);
 void tally_lock_send_flush(struct tally_lock_client *c);
 
 #endif

@@ -165,7 +165,7 @@ static void home_send_local(struct tally_lock_home *h,
 
 	if (!handle)
 		return;
-	home_local->message(handle, msg);
+	home_local->message(handle, msg, NULL);
 	tally_handle_put(handle);
 }
 

@@ -40,7 +40,7 @@ struct tally_lock_open {
  */
 struct tally_lock_local {
 	void (*message)(struct tally_handle *handle,
-			const struct tally_lmsg *msg);
+			const struct tally_lmsg *msg, const char *next);
 	void (*reset)(struct tally_handle *handle);
 };
 

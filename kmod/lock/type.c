@@ -2,7 +2,7 @@
 #include "lock/type.h"
 
 #include "home/export.h"
-#include "lock/api_async.h"
+#include "lock/api.h"
 #include "lock/client.h"
 #include "lock/file.h"
 #include "lock/home.h"

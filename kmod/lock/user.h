@@ -6,10 +6,13 @@
 #include "lock/client.h"
 
 void tally_lock_req_init(struct tally_lock_req *req,
-			 struct tally_handle *handle);
-void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode);
-int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout);
-int tally_lock_request(struct tally_lock_req *req, bool try);
+			 struct tally_handle *handle,
+			 void (*news)(struct tally_lock_req *req,
+				      enum tally_lock_news what));
+int tally_lock_req_idle(struct tally_lock_req *req);
+int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
+		       long timeout);
+int tally_lock_request(struct tally_lock_req *req, u8 mode, bool try);
 int tally_lock_request_upgrade(struct tally_lock_req *req);
 bool tally_lock_cancel(struct tally_lock_req *req, int why);
 int tally_lock_release(struct tally_lock_req *req);
