@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An administrator takes a lock away from all nodes that have it. They are asked
- * at once; those that have not answered after a quarter of the lease, the interval
- * of renewals, are fenced: then the word is the home's to change.
+ * An administrator takes a lock away from all nodes that have it. They are
+ * asked at once; those that have not answered after a quarter of the lease, the
+ * interval of renewals, are fenced: then the word is the home's to change.
  */
 #include <linux/slab.h>
 #include "lock/break.h"
@@ -10,18 +10,9 @@
 #include "session/node.h"
 #include "session/session.h"
 
-/* The state word as it is now. */
-static u64 break_word(struct tally_lock_home *h)
-{
-	if (h->lh.cpu)
-		return 0;
-	return READ_ONCE(*tally_arena_word(h->object.arena, h->object.word));
-}
-
 static unsigned long break_limit(struct tally_lock_home *h)
 {
-	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) +
-	       1;
+	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) + 1;
 }
 
 /* Under h->lock. What a session that had ended before had is on its way back. */
@@ -44,7 +35,7 @@ static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 /* Under h->lock: end the sessions that still have what they were to give up. */
 static void break_fence(struct tally_lock_home *h)
 {
-	u64 state = break_word(h);
+	u64 state = tally_lock_home_word(h);
 	struct tally_lock_open *lo;
 	u16 slot;
 
@@ -64,25 +55,13 @@ static bool break_over(struct tally_lock_home *h)
 {
 	struct tally_lock_break *b = h->breaking;
 
-	if (!h->dead && tally_lh_breaking(&h->lh)) {
-		if (time_before(jiffies, b->deadline))
-			return false;
-		break_fence(h);
-		b->deadline = jiffies + break_limit(h);
-		if (!b->fenced)
-			return false;
-	}
-	return true;
-}
-
-static void break_event(struct tally_object *object, bool dead, u32 fenced)
-{
-	char subject[2 * TALLY_NAME_SIZE], detail[16];
-
-	snprintf(subject, sizeof(subject), "%s/%s",
-		 object->arena->config.name, object->config.name);
-	snprintf(detail, sizeof(detail), dead ? "deleted" : "%u", fenced);
-	tally_node_event(object->arena->node, "lock_broken", subject, detail);
+	if (h->dead || !tally_lh_breaking(&h->lh))
+		return true;
+	if (time_before(jiffies, b->deadline))
+		return false;
+	break_fence(h);
+	b->deadline = jiffies + break_limit(h);
+	return b->fenced;
 }
 
 static void break_work(struct work_struct *work)
@@ -91,6 +70,7 @@ static void break_work(struct work_struct *work)
 						  work.work);
 	struct tally_lock_home *h = b->home;
 	struct tally_object *object = &h->object;
+	char subject[2 * TALLY_NAME_SIZE], detail[16];
 	bool over, dead;
 
 	mutex_lock(&h->lock);
@@ -99,7 +79,7 @@ static void break_work(struct work_struct *work)
 	if (over) {
 		h->breaking = NULL;
 		h->fenced = b->fenced;
-		/* Home/home.c may have kicked it again meanwhile, under this lock. */
+		/* What kicks it does so under this lock. */
 		cancel_delayed_work(&b->work);
 	} else {
 		mod_delayed_work(object->arena->node->wq, &b->work,
@@ -108,7 +88,10 @@ static void break_work(struct work_struct *work)
 	mutex_unlock(&h->lock);
 	if (!over)
 		return;
-	break_event(object, dead, b->fenced);
+	snprintf(subject, sizeof(subject), "%s/%s",
+		 object->arena->config.name, object->config.name);
+	snprintf(detail, sizeof(detail), dead ? "deleted" : "%u", b->fenced);
+	tally_node_event(object->arena->node, "lock_broken", subject, detail);
 	kfree(b);
 	tally_object_put(object);
 }
@@ -118,12 +101,13 @@ static void break_work(struct work_struct *work)
  * @object: the lock
  *
  * Holders are told that they have lost it; the next waiter has a larger token.
- * Where a node was fenced, a lock of class external is given on when that node's
- * lease has ended.
+ * Where a node was fenced, a lock of class external is given on when that
+ * node's lease has ended. The end is the event "lock_broken", whose detail is
+ * the number of nodes that were fenced, or "deleted" if the lock was.
  *
  * Context: process; does not wait.
- * Return: 0: begun, the event "lock_broken" tells the end; -ESRCH: no node has
- * it; -EALREADY: it is being broken; -EIDRM: it was deleted; -ENOMEM.
+ * Return: 0; -ESRCH: no node has it; -EALREADY: it is being broken; -EIDRM: it
+ * was deleted; -ENOMEM.
  */
 int tally_lock_break_start(struct tally_object *object)
 {
@@ -142,7 +126,7 @@ int tally_lock_break_start(struct tally_object *object)
 		err = -EIDRM;
 	} else if (h->breaking) {
 		err = -EALREADY;
-	} else if (!tally_lh_taken(&h->lh, break_word(h))) {
+	} else if (!tally_lh_taken(&h->lh, tally_lock_home_word(h))) {
 		err = -ESRCH;
 	} else {
 		tally_object_get(object);

@@ -535,7 +535,8 @@ static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 
 	while (lock_out_next(c, sent, &msg, &head, &conn)) {
 		if (tally_lock_ours(c)) {
-			tally_lock_home_local(c->handle->object, &msg);
+			tally_lock_home_local(c->handle->object, TALLY_LHE_MSG,
+					      &msg);
 		} else {
 			err = lock_send_msg(c->handle, &msg, conn, &head, gfp);
 			if (err == -ENOMEM)
@@ -788,10 +789,10 @@ static void lock_local_reset(struct tally_handle *handle)
 
 	tally_lock_signal(c, TALLY_LOCK_DOWN);
 	tally_lock_send_flush(c);
-	tally_lock_home_local_reset(handle->object, false);
+	tally_lock_home_local(handle->object, TALLY_LHE_LINK_DOWN, NULL);
 	tally_lock_signal(c, TALLY_LOCK_UP);
 	tally_lock_send_flush(c);
-	tally_lock_home_local_reset(handle->object, true);
+	tally_lock_home_local(handle->object, TALLY_LHE_RESYNC_END, NULL);
 }
 
 const struct tally_lock_local tally_lock_local = {
@@ -838,7 +839,7 @@ int tally_lock_client_attach(struct tally_handle *handle,
 		return 0;
 	handle->part = c;
 	if (handle->object)
-		tally_lock_home_attach(handle->object, handle);
+		tally_lock_home_attach(handle->object, handle, false);
 	return 0;
 }
 
@@ -847,7 +848,7 @@ void tally_lock_client_destroy(struct tally_handle *handle)
 	struct tally_lock_client *c = tally_lock_client(handle);
 
 	if (handle->object)
-		tally_lock_home_detach(handle->object, handle);
+		tally_lock_home_attach(handle->object, handle, true);
 	if (c->next.conn)
 		tally_conn_put(c->next.conn);
 	if (c->session)

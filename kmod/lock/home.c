@@ -256,25 +256,18 @@ static void home_act(struct tally_lock_home *h,
 	}
 }
 
-static void home_read_word(struct tally_lock_home *h, struct tally_lh_event *ev)
+/* The state word as it is now; what has none is free as far as the word goes. */
+u64 tally_lock_home_word(struct tally_lock_home *h)
 {
-	u64 *word;
-
 	if (h->lh.cpu)
-		return;
-	word = tally_arena_word(h->object.arena, h->object.word);
-	ev->state = READ_ONCE(word[0]);
-	smp_rmb();	/* state first: see pump in lock/fsm_home.c */
-	ev->token = READ_ONCE(word[1]);
+		return 0;
+	return READ_ONCE(*tally_arena_word(h->object.arena, h->object.word));
 }
 
-/**
- * tally_lock_home_step - one event, with the words as they are now
- * @h: the lock, locked
- * @ev: what happened
- */
+/* Under h->lock: one event, with the words as they are now. */
 void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 {
+	u64 *word = tally_arena_word(h->object.arena, h->object.word);
 	struct tally_lh_node *cur = h->lh.cur;
 	struct tally_lh_actions out;
 	u8 state;
@@ -284,7 +277,9 @@ void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 	if (h->dead)
 		return;
 	do {
-		home_read_word(h, ev);
+		ev->state = tally_lock_home_word(h);
+		smp_rmb();	/* state first: see pump in lock/fsm_home.c */
+		ev->token = h->lh.cpu ? 0 : READ_ONCE(word[1]);
 		state = h->lh.hm;
 		tally_lh_step(&h->lh, ev, &out);
 		trace_tally_lock_home(h->object.arena->id, h->object.id,
@@ -324,23 +319,29 @@ static void home_op_take(struct tally_lock_home *h, struct home_op **at)
 	mempool_free(hop, home_ops);
 }
 
+static bool home_loop_up(struct tally_lock_home *h)
+{
+	struct tally_conn *loop = tally_arena_loop(h->object.arena);
+	bool up = loop && tally_conn_is_up(loop);
+
+	if (loop)
+		tally_conn_put(loop);
+	return up;
+}
+
 /* Under h->lock: with a new loopback conn the word says what was done. */
 static void home_mend(struct tally_lock_home *h)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_LOOP_RESET };
-	struct tally_conn *loop;
 
 	if (!h->broken || h->main || h->sweep)
 		return;
-	loop = tally_arena_loop(h->object.arena);
-	if (loop && tally_conn_is_up(loop)) {
+	if (home_loop_up(h)) {
 		h->broken = false;
 		tally_lock_home_step(h, &ev);
 	} else if (!h->dead) {
 		home_queue(h, HOME_RETRY);
 	}
-	if (loop)
-		tally_conn_put(loop);
 }
 
 /* What a crashed home granted may be held for one lease after our start. */
@@ -391,21 +392,18 @@ static void home_put_swept(struct tally_lock_home *h)
 /* An operation of our own users broke: they start over when that is possible. */
 static void home_local_mend(struct tally_lock_home *h)
 {
-	struct tally_conn *loop = tally_arena_loop(h->object.arena);
 	struct tally_handle *handle = tally_lock_home_user(h);
+	bool use = handle && !READ_ONCE(h->dead);
 
-	if (handle && !READ_ONCE(h->dead) &&
-	    !(loop && tally_conn_is_up(loop))) {
+	if (use && !home_loop_up(h)) {
 		home_queue(h, HOME_RETRY);
 	} else {
 		WRITE_ONCE(h->local_broken, false);
-		if (handle && !READ_ONCE(h->dead))
+		if (use)
 			home_local->reset(handle);
 	}
 	if (handle)
 		tally_handle_put(handle);
-	if (loop)
-		tally_conn_put(loop);
 }
 
 static void home_work(struct work_struct *work)
@@ -431,31 +429,6 @@ static void home_work(struct work_struct *work)
 	tally_object_put(&h->object);
 }
 
-static u64 home_first_tenure(struct tally_object *object)
-{
-	struct tally_arena *arena = object->arena;
-	u64 tenure = tally_tenure_first(arena->node->config.epoch);
-
-	mutex_lock(&arena->lock);
-	tenure = max(tenure, arena->tenure);
-	mutex_unlock(&arena->lock);
-	return tenure;
-}
-
-static bool home_needs_grace(struct tally_object *object)
-{
-	return tally_lock_home(object)->class == TALLY_CLASS_EXTERNAL &&
-	       !object->arena->node->config.clean &&
-	       ktime_get_boottime_ns() < home_grace_end(object);
-}
-
-/**
- * tally_lock_home_check - is a lock of that class possible?
- * @object: the lock
- * @reason: says why not
- *
- * Return: 0 or -EINVAL.
- */
 int tally_lock_home_check(struct tally_object *object, const char **reason)
 {
 	if (tally_lock_home(object)->class <= TALLY_CLASS_REGION)
@@ -464,19 +437,13 @@ int tally_lock_home_check(struct tally_object *object, const char **reason)
 	return -EINVAL;
 }
 
-/**
- * tally_lock_home_create - make the home side of a lock
- * @object: not visible yet: its words may be written by the CPU
- * @reason: says why when it fails
- *
- * Return: 0, or -EAGAIN while the arena has no mode yet.
- */
+/* Not visible yet: its words may be written by the CPU. */
 int tally_lock_home_create(struct tally_object *object, const char **reason)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_arena *arena = object->arena;
 	u64 *word = tally_arena_word(arena, object->word);
-	u64 tenure = home_first_tenure(object);
+	u64 tenure = tally_tenure_first(arena->node->config.epoch);
 	u8 mode = READ_ONCE(arena->mode);
 	u32 flags = 0;
 
@@ -484,6 +451,9 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 		*reason = "the arena has not found its mode yet";
 		return -EAGAIN;
 	}
+	mutex_lock(&arena->lock);
+	tenure = max(tenure, arena->tenure);
+	mutex_unlock(&arena->lock);
 	mutex_init(&h->lock);
 	spin_lock_init(&h->local_lock);
 	INIT_DELAYED_WORK(&h->work, home_work);
@@ -491,7 +461,8 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	h->changed_at = ktime_get_boottime_ns();
 	if (mode == TALLY_MODE_CPU)
 		flags |= TALLY_LH_CPU;
-	if (home_needs_grace(object))
+	if (h->class == TALLY_CLASS_EXTERNAL && !arena->node->config.clean &&
+	    ktime_get_boottime_ns() < home_grace_end(object))
 		flags |= TALLY_LH_GRACE;
 	WRITE_ONCE(word[0], tally_lh_init(&h->lh, flags, tenure));
 	WRITE_ONCE(word[1], tenure);
@@ -500,12 +471,6 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	return 0;
 }
 
-/**
- * tally_lock_home_fill - a lock's part of what OPEN answers
- * @object: the lock
- * @open: not used
- * @rep: its class and settings are filled in
- */
 void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 			  struct tally_rep_open *rep)
 {
@@ -519,11 +484,9 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_home_delete - the name of the lock is gone
- * @object: its object
- *
- * Nothing is granted any more, nor broken. Its numbers live on in the arena.
+/*
+ * The name of the lock is gone: nothing is granted any more, nor broken. Its
+ * numbers live on in the arena.
  */
 void tally_lock_home_delete(struct tally_object *object)
 {
@@ -554,11 +517,7 @@ void tally_lock_home_delete(struct tally_object *object)
 	mutex_unlock(&arena->lock);
 }
 
-/**
- * tally_lock_home_destroy - no node can reach the lock any more
- * @object: its object; no work is queued and no operation posted, each has a
- *	reference, and so has each open
- */
+/* No work is queued and no operation posted: each has a reference. */
 void tally_lock_home_destroy(struct tally_object *object)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
@@ -579,46 +538,21 @@ static struct tally_lock_home *home_of(struct tally_open *open)
 	return tally_lock_home(open->object);
 }
 
-/**
- * tally_lock_home_open - a session opens the lock
- * @open: new
- * @resyncing: it has not said yet what it had before its link broke
- *
- * Return: 0.
- */
-int tally_lock_home_open(struct tally_open *open, bool resyncing)
-{
-	struct tally_lock_open *lo = home_open(open);
-	struct tally_session *s = open->attach->session;
-	struct tally_lock_home *h = home_of(open);
-
-	mutex_lock(&h->lock);
-	tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
-	hlist_add_head(&lo->list, &h->opens);
-	mutex_unlock(&h->lock);
-	return 0;
-}
-
 /* Under h->lock: has the session anything of the lock? */
 static bool home_has_something(struct tally_lock_home *h,
 			       struct tally_lock_open *lo)
 {
-	struct tally_lh_event ev = {};
-	u16 slot = lo->n.slot;
+	u64 state = tally_lock_home_word(h);
 
-	home_read_word(h, &ev);
 	return !tally_lh_node_idle(&h->lh, &lo->n) ||
-	       tally_lw_owner(ev.state) == slot ||
-	       tally_lw_bits(ev.state) & tally_lh_slot_mask(slot);
+	       tally_lw_owner(state) == lo->n.slot ||
+	       tally_lw_bits(state) & tally_lh_slot_mask(lo->n.slot);
 }
 
-/**
- * tally_lock_home_close - a session closed the lock, or has ended
- * @open: as it had it
- *
- * What it has is taken from it when its session ends, and that may be later: a
- * lock of class external waits for the lease. A session that goes on and has
- * something still broke the protocol.
+/*
+ * A session closed the lock, or has ended. What it has is taken from it when its
+ * session ends, and that may be later: a lock of class external waits for the
+ * lease. A session that goes on and has something still broke the protocol.
  */
 void tally_lock_home_close(struct tally_open *open)
 {
@@ -645,10 +579,9 @@ void tally_lock_home_close(struct tally_open *open)
 	}
 }
 
-/**
- * tally_lock_home_forget - the last reference to an open is gone
- * @open: which; one that was closed is in no list, so that only one that was
- *	not quite made takes the mutex here, in process context
+/*
+ * The last reference is gone. One that was closed is in no list, so that only one
+ * that was not quite made takes the mutex here, in process context.
  */
 void tally_lock_home_forget(struct tally_open *open)
 {
@@ -661,50 +594,43 @@ void tally_lock_home_forget(struct tally_open *open)
 	mutex_unlock(&home_of(open)->lock);
 }
 
-/* One event of a session. */
-static void home_event(struct tally_open *open, struct tally_lh_event *ev)
+/* Under h->lock. */
+static void home_event(struct tally_lock_home *h, struct tally_lh_node *node,
+		       u8 kind, const struct tally_lmsg *msg)
+{
+	struct tally_lh_event ev = {
+		.kind = kind,
+		.node = node,
+		.slot = node->slot,
+	};
+
+	if (msg)
+		ev.msg = *msg;
+	tally_lock_home_step(h, &ev);
+}
+
+/* A session says something, or its link breaks; @msg: NULL, or what it says. */
+void tally_lock_home_event(struct tally_open *open, u8 kind,
+			   const struct tally_lmsg *msg)
 {
 	struct tally_lock_open *lo = home_open(open);
 	struct tally_lock_home *h = home_of(open);
 
 	mutex_lock(&h->lock);
-	ev->node = &lo->n;
-	ev->slot = lo->n.slot;
 	if (!hlist_unhashed(&lo->list))
-		tally_lock_home_step(h, ev);
+		home_event(h, &lo->n, kind, msg);
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_home_message - a client says something
- * @open: the lock as it has it
- * @msg: what it says
- *
- * Return: 0, or -EPROTO: it may not say that.
- */
-int tally_lock_home_message(struct tally_open *open,
-			    const struct tally_lmsg *msg)
+/* The same of our own users. */
+void tally_lock_home_local(struct tally_object *object, u8 kind,
+			   const struct tally_lmsg *msg)
 {
-	struct tally_lh_event ev = { .kind = TALLY_LHE_MSG, .msg = *msg };
-	struct tally_object *object = open->object;
+	struct tally_lock_home *h = tally_lock_home(object);
 
-	if (tally_open_access(open) != TALLY_ACCESS_RW)
-		return -EPROTO;
-	trace_tally_lock_message(false, object->arena->id, object->id,
-				 msg->type, msg->gen);
-	home_event(open, &ev);
-	return 0;
-}
-
-/**
- * tally_lock_home_link_down - the link of a client broke; its QPs are destroyed
- * @open: a lock as it has it
- */
-void tally_lock_home_link_down(struct tally_open *open)
-{
-	struct tally_lh_event ev = { .kind = TALLY_LHE_LINK_DOWN };
-
-	home_event(open, &ev);
+	mutex_lock(&h->lock);
+	home_event(h, &h->own, kind, msg);
+	mutex_unlock(&h->lock);
 }
 
 static struct tally_lmsg home_set_msg(struct tally_lock_home *h)
@@ -729,26 +655,21 @@ static void home_send_set(struct tally_lock_home *h, struct tally_session *s)
 	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
 }
 
-/**
- * tally_lock_home_resync_end - a client has said all it has
- * @open: a lock as it has it
- */
+/* A client has said all it has. */
 void tally_lock_home_resync_end(struct tally_open *open)
 {
-	struct tally_lh_event ev = { .kind = TALLY_LHE_RESYNC_END };
 	struct tally_lock_home *h = home_of(open);
 
-	home_event(open, &ev);
+	tally_lock_home_event(open, TALLY_LHE_RESYNC_END, NULL);
 	mutex_lock(&h->lock);
 	if (h->set_changed && !h->dead)
 		home_send_set(h, open->attach->session);
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_home_session_end - a client is fenced, and what it had is free
- * @h: the lock, locked
- * @s: its session; its slot is taken until its field is out of the word
+/*
+ * Under h->lock: a client is fenced, and what it had is free; its slot is taken
+ * until its field is out of the word.
  */
 void tally_lock_home_session_end(struct tally_lock_home *h,
 				 struct tally_session *s)
@@ -779,34 +700,7 @@ void tally_lock_home_session_end(struct tally_lock_home *h,
 		tally_open_put(&lo->open);
 }
 
-/**
- * tally_lock_home_local - our own users say something
- * @object: the lock
- * @msg: what they say
- *
- * Context: work item of the client.
- */
-void tally_lock_home_local(struct tally_object *object,
-			   const struct tally_lmsg *msg)
-{
-	struct tally_lock_home *h = tally_lock_home(object);
-	struct tally_lh_event ev = {
-		.kind = TALLY_LHE_MSG,
-		.node = &h->own,
-		.msg = *msg,
-	};
-
-	mutex_lock(&h->lock);
-	tally_lock_home_step(h, &ev);
-	mutex_unlock(&h->lock);
-}
-
-/**
- * tally_lock_home_loop_broken - an operation of our own users broke
- * @object: the lock
- *
- * Context: any.
- */
+/* An operation of our own users broke. Any context. */
 void tally_lock_home_loop_broken(struct tally_object *object)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
@@ -815,65 +709,24 @@ void tally_lock_home_loop_broken(struct tally_object *object)
 	home_queue(h, HOME_RETRY);
 }
 
-/**
- * tally_lock_home_local_reset - the loopback conn broke under our own users
- * @object: the lock
- * @up: false: it is down; true: all has been said again
- */
-void tally_lock_home_local_reset(struct tally_object *object, bool up)
-{
-	struct tally_lock_home *h = tally_lock_home(object);
-	struct tally_lh_event ev = {
-		.kind = up ? TALLY_LHE_RESYNC_END : TALLY_LHE_LINK_DOWN,
-		.slot = TALLY_SLOT_HOME,
-		.node = &h->own,
-	};
-
-	mutex_lock(&h->lock);
-	tally_lock_home_step(h, &ev);
-	mutex_unlock(&h->lock);
-}
-
-/**
- * tally_lock_home_attach - our own node uses the lock
- * @object: the lock
- * @handle: handle of its users, which detaches when it goes
- */
+/* Our own node uses the lock by @handle, or (@gone) does not any more. */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle)
+			    struct tally_handle *handle, bool gone)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	spin_lock(&h->local_lock);
-	h->local = handle;
-	spin_unlock(&h->local_lock);
-}
-
-/**
- * tally_lock_home_detach - that handle is gone
- * @object: the lock
- * @handle: the handle
- */
-void tally_lock_home_detach(struct tally_object *object,
-			    struct tally_handle *handle)
-{
-	struct tally_lock_home *h = tally_lock_home(object);
-
-	spin_lock(&h->local_lock);
-	if (h->local == handle)
+	if (!gone)
+		h->local = handle;
+	else if (h->local == handle)
 		h->local = NULL;
 	spin_unlock(&h->local_lock);
 }
 
-/**
- * tally_lock_home_set - change the settings of a lock
- * @object: the lock
- * @set: what they become
- *
- * Every node that has it open is told; one whose link is down when it resumes.
- *
- * Context: process; does not wait for the network.
- * Return: 0, or -EIDRM: it was deleted.
+/*
+ * Change the settings; -EIDRM: it was deleted. Every node that has it open is
+ * told; one whose link is down when it resumes. Process context; does not wait
+ * for the network.
  */
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set)
@@ -898,12 +751,34 @@ int tally_lock_home_set(struct tally_object *object,
 	return err;
 }
 
-/**
- * tally_lock_homes_init - make what all homes of locks share
- * @local: how they reach the users on this node
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Call @fn for each lock of @node, referenced meanwhile, until there is none.
+ * Process context.
  */
+void tally_lock_homes_each(struct tally_node *node,
+			   void (*fn)(struct tally_lock_home *h, void *ctx),
+			   void *ctx)
+{
+	const struct tally_type_ops *type = tally_type(TALLY_TYPE_LOCK);
+	u32 arena_id = 0, object_id;
+	struct tally_object *object;
+	struct tally_arena *arena;
+
+	while ((arena = tally_arena_next(node, arena_id))) {
+		arena_id = arena->id;
+		object_id = 0;
+		while ((object = tally_object_next(arena, object_id))) {
+			object_id = object->id;
+			if (object->config.type == type)
+				fn(tally_lock_home(object), ctx);
+			tally_object_put(object);
+		}
+		tally_arena_put(arena);
+		cond_resched();
+	}
+}
+
+/* @local: how homes of locks reach the users on this node */
 int tally_lock_homes_init(const struct tally_lock_local *local)
 {
 	home_local = local;

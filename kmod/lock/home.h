@@ -133,26 +133,25 @@ void tally_lock_home_delete(struct tally_object *object);
 void tally_lock_home_destroy(struct tally_object *object);
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set);
-int tally_lock_home_open(struct tally_open *open, bool resyncing);
 void tally_lock_home_close(struct tally_open *open);
 void tally_lock_home_forget(struct tally_open *open);
-int tally_lock_home_message(struct tally_open *open,
-			    const struct tally_lmsg *msg);
-void tally_lock_home_link_down(struct tally_open *open);
+void tally_lock_home_event(struct tally_open *open, u8 kind,
+			   const struct tally_lmsg *msg);
 void tally_lock_home_resync_end(struct tally_open *open);
+void tally_lock_homes_each(struct tally_node *node,
+			   void (*fn)(struct tally_lock_home *h, void *ctx),
+			   void *ctx);
 
 /* Our own users. */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle);
-void tally_lock_home_detach(struct tally_object *object,
-			    struct tally_handle *handle);
+			    struct tally_handle *handle, bool gone);
 struct tally_handle *tally_lock_home_user(struct tally_lock_home *h);
-void tally_lock_home_local(struct tally_object *object,
+void tally_lock_home_local(struct tally_object *object, u8 kind,
 			   const struct tally_lmsg *msg);
 void tally_lock_home_loop_broken(struct tally_object *object);
-void tally_lock_home_local_reset(struct tally_object *object, bool up);
 
 /* With h->lock: */
+u64 tally_lock_home_word(struct tally_lock_home *h);
 void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
 void tally_lock_home_session_end(struct tally_lock_home *h,
 				 struct tally_session *s);

@@ -21,13 +21,6 @@ static void take_settings(struct genl_info *info, struct tally_lock_set *set)
 		set->ms = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET_MS]);
 }
 
-/**
- * tally_lock_nl_take - take what a request says of a new lock
- * @object: the lock, not visible yet
- * @info: the request
- *
- * Return: 0.
- */
 int tally_lock_nl_take(struct tally_object *object, struct genl_info *info)
 {
 	struct tally_lock_home *home = tally_lock_home(object);
@@ -39,13 +32,6 @@ int tally_lock_nl_take(struct tally_object *object, struct genl_info *info)
 	return 0;
 }
 
-/**
- * tally_lock_nl_set - change the settings of a lock
- * @object: the lock
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_lock_nl_set(struct tally_object *object, struct genl_info *info)
 {
 	struct tally_lock_info now;
@@ -85,14 +71,6 @@ static int put_waiter(struct sk_buff *skb, void *object, u32 i)
 	return skb ? nla_put_string(skb, TALLY_A_OBJECT_WAITER, name) : 0;
 }
 
-/**
- * tally_lock_nl_fill - what is there to show of a lock?
- * @skb: the message
- * @hdr: its header
- * @object: the lock
- *
- * Return: 0 or -EMSGSIZE.
- */
 int tally_lock_nl_fill(struct sk_buff *skb, void *hdr,
 		       struct tally_object *object)
 {
@@ -128,13 +106,6 @@ static const char *break_fault(int err)
 	}
 }
 
-/**
- * tally_lock_nl_break - begin to take a lock away
- * @object: the lock
- * @info: the request
- *
- * Return: 0 or negative errno.
- */
 int tally_lock_nl_break(struct tally_object *object, struct genl_info *info)
 {
 	int err = tally_lock_break_start(object);

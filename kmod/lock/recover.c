@@ -8,19 +8,21 @@
 #include "home/export.h"
 #include "lock/client.h"
 #include "lock/home.h"
-#include "object/type.h"
 #include "lock/recover.h"
+#include "object/type.h"
 #include "session/session.h"
 
 /**
  * struct lock_session - what locks keep of a session, on both sides
  * @session: the session; referenced while @later is queued
  * @resyncing: between a break and the end of the peer's snapshot
+ * @ending: TALLY_CLASS_* of the locks that are told of its end
  * @later: ends locks of class external after the lease, and frees this
  */
 struct lock_session {
 	struct tally_session *session;
 	bool resyncing;
+	u8 ending;
 	struct delayed_work later;
 };
 
@@ -30,42 +32,39 @@ static struct lock_session **lock_session(struct tally_session *s)
 		tally_export_private(s, tally_type(TALLY_TYPE_LOCK));
 }
 
-static bool lock_in_session(struct tally_lock_client *c,
-			    struct tally_session *s, bool down)
+/* What happened to a session: told to a lock that stands in it. */
+static void lock_tell(struct tally_handle *handle, struct tally_session *s,
+		      u16 what)
 {
+	struct tally_lock_client *c = tally_lock_client(handle);
 	unsigned long flags;
 	bool in;
 
 	spin_lock_irqsave(&c->lock, flags);
-	in = c->session == s && !(down && c->lc.up);
+	/* One that was made while its link came up is up already. */
+	in = c->session == s && !(what == TALLY_LOCK_UP && c->lc.up);
 	spin_unlock_irqrestore(&c->lock, flags);
-	return in;
+	if (!in)
+		return;
+	tally_lock_signal(c, what);
+	/* What was taken from the outbox must not go out on the next link. */
+	if (what != TALLY_LOCK_LOST)
+		tally_lock_send_flush(c);
 }
 
 static void lock_link_up(struct tally_handle *handle, void *ctx)
 {
-	struct tally_lock_client *c = tally_lock_client(handle);
-
-	/* One that was made during this walk is up already. */
-	if (!lock_in_session(c, ctx, true))
-		return;
-	tally_lock_signal(c, TALLY_LOCK_UP);
-	tally_lock_send_flush(c);
+	lock_tell(handle, ctx, TALLY_LOCK_UP);
 }
 
 static void lock_link_down(struct tally_handle *handle, void *ctx)
 {
-	if (!lock_in_session(tally_lock_client(handle), ctx, false))
-		return;
-	tally_lock_signal(tally_lock_client(handle), TALLY_LOCK_DOWN);
-	/* What it has taken from the outbox must not go out on the next link. */
-	tally_lock_send_flush(tally_lock_client(handle));
+	lock_tell(handle, ctx, TALLY_LOCK_DOWN);
 }
 
 static void lock_session_lost(struct tally_handle *handle, void *ctx)
 {
-	if (lock_in_session(tally_lock_client(handle), ctx, false))
-		tally_lock_signal(tally_lock_client(handle), TALLY_LOCK_LOST);
+	lock_tell(handle, ctx, TALLY_LOCK_LOST);
 }
 
 /* What was handed over through this link may not have arrived. */
@@ -81,32 +80,21 @@ static void lock_handed_bad(struct tally_handle *handle, void *ctx)
 	tally_lock_run_unlock(c, flags);
 }
 
-/* The session has ended: tell every lock of ours of that class. */
-static void homes_end(struct tally_session *s, u8 class)
+static void home_link_down(struct tally_open *open)
 {
-	const struct tally_type_ops *type = tally_type(TALLY_TYPE_LOCK);
-	struct tally_lock_home *h;
-	struct tally_object *object;
-	struct tally_arena *arena;
-	u32 id = 0, after;
+	tally_lock_home_event(open, TALLY_LHE_LINK_DOWN, NULL);
+}
 
-	while ((arena = tally_arena_next(s->node, id))) {
-		id = arena->id;
-		after = 0;
-		while ((object = tally_object_next(arena, after))) {
-			after = object->id;
-			h = tally_lock_home(object);
-			if (object->config.type == type &&
-			    h->class == class) {
-				mutex_lock(&h->lock);
-				tally_lock_home_session_end(h, s);
-				mutex_unlock(&h->lock);
-			}
-			tally_object_put(object);
-		}
-		tally_arena_put(arena);
-		cond_resched();
-	}
+/* The session has ended: tell every lock of ours of the class that is next. */
+static void home_end(struct tally_lock_home *h, void *ctx)
+{
+	struct lock_session *ls = ctx;
+
+	if (h->class != ls->ending)
+		return;
+	mutex_lock(&h->lock);
+	tally_lock_home_session_end(h, ls->session);
+	mutex_unlock(&h->lock);
 }
 
 /*
@@ -127,18 +115,13 @@ static void homes_end_external(struct work_struct *work)
 				   min(wait, (unsigned long)HZ / 10));
 		return;
 	}
+	ls->ending = TALLY_CLASS_EXTERNAL;
 	if (tally_node_running(s->node))
-		homes_end(s, TALLY_CLASS_EXTERNAL);
+		tally_lock_homes_each(s->node, home_end, ls);
 	kfree(ls);
 	tally_session_put(s);
 }
 
-/**
- * tally_locks_session_created - a new session
- * @s: the session
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_locks_session_created(struct tally_session *s)
 {
 	struct lock_session *ls = kzalloc(sizeof(*ls), GFP_KERNEL);
@@ -151,24 +134,23 @@ int tally_locks_session_created(struct tally_session *s)
 	return 0;
 }
 
-/**
- * tally_locks_open - a session opens a lock of ours
- * @open: new
- *
- * Return: 0.
- */
+/* A session opens a lock of ours. */
 int tally_locks_open(struct tally_open *open)
 {
-	struct lock_session *ls = *lock_session(open->attach->session);
+	struct tally_lock_open *lo = container_of(open, struct tally_lock_open,
+						  open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
+	struct tally_session *s = open->attach->session;
+	bool resyncing = READ_ONCE((*lock_session(s))->resyncing);
 
-	return tally_lock_home_open(open, READ_ONCE(ls->resyncing));
+	mutex_lock(&h->lock);
+	tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
+	hlist_add_head(&lo->list, &h->opens);
+	mutex_unlock(&h->lock);
+	return 0;
 }
 
-/**
- * tally_locks_session_live - the link to a home is up
- * @s: session with it
- * @resumed: it was up before: say what we have
- */
+/* The link to a home is up; where it was before, we say what we have. */
 void tally_locks_session_live(struct tally_session *s, bool resumed)
 {
 	if (!resumed)
@@ -177,12 +159,7 @@ void tally_locks_session_live(struct tally_session *s, bool resumed)
 	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0);
 }
 
-/**
- * tally_locks_resync_end - a client has said all it has
- * @s: session with it
- *
- * Return: 0.
- */
+/* A client has said all it has. */
 int tally_locks_resync_end(struct tally_session *s)
 {
 	WRITE_ONCE((*lock_session(s))->resyncing, false);
@@ -191,38 +168,29 @@ int tally_locks_resync_end(struct tally_session *s)
 	return 0;
 }
 
-/**
- * tally_locks_session_down - the link broke; its QPs are destroyed
- * @s: the session
- */
+/* The link broke; its QPs are destroyed. */
 void tally_locks_session_down(struct tally_session *s)
 {
 	tally_views_all(s->node, TALLY_TYPE_LOCK, lock_handed_bad, s);
 	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_down, s);
 	WRITE_ONCE((*lock_session(s))->resyncing, true);
-	tally_export_each(s, tally_type(TALLY_TYPE_LOCK),
-			  tally_lock_home_link_down);
+	tally_export_each(s, tally_type(TALLY_TYPE_LOCK), home_link_down);
 }
 
-/**
- * tally_locks_session_lost - the session has ended: holders must know
- * @s: the session
- */
+/* The session has ended: holders must know. */
 void tally_locks_session_lost(struct tally_session *s)
 {
 	tally_views_each(s, TALLY_TYPE_LOCK, lock_session_lost, s);
 }
 
-/**
- * tally_locks_session_over - the session is fenced: its QPs are destroyed
- * @s: the session
- */
+/* The session is fenced: its QPs are destroyed. */
 void tally_locks_session_over(struct tally_session *s)
 {
 	struct lock_session *ls = *lock_session(s);
 
 	tally_locks_session_lost(s);
-	homes_end(s, TALLY_CLASS_REGION);
+	ls->ending = TALLY_CLASS_REGION;
+	tally_lock_homes_each(s->node, home_end, ls);
 	*lock_session(s) = NULL;
 	tally_session_get(s);
 	queue_delayed_work(s->node->wq, &ls->later, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lock messages that come. */
+/* Lock messages that come; see struct tally_type_ops. */
+#include "base/trace.h"
 #include "client/views.h"
 #include "lock/client.h"
 #include "lock/home.h"
@@ -9,13 +10,7 @@
 #include "lock/wire.h"
 #include "session/peer.h"
 
-/**
- * tally_lock_aim - what a lock message is about
- * @body: struct tally_msg_lock
- *
- * Return: an open for what clients say, a handle for what the home says; the
- * successor is told of by a third node, which is home of nothing here.
- */
+/* The successor is told by a third node, which is home of nothing here. */
 enum tally_aim tally_lock_aim(const void *body)
 {
 	const struct tally_msg_lock *lock = body;
@@ -25,43 +20,30 @@ enum tally_aim tally_lock_aim(const void *body)
 	return lock->type < TALLY_LM_GRANT ? TALLY_AIM_OPEN : TALLY_AIM_HANDLE;
 }
 
-/**
- * tally_lock_message - a client says something about a lock of ours
- * @open: the lock as it has it
- * @type: TALLY_MSG_LOCK
- * @body: struct tally_msg_lock
- * @len: its length
- *
- * Return: 0; -EPROTO when the peer broke the protocol; -ENOMEM.
- */
+/* A client says something about a lock of ours. */
 int tally_lock_message(struct tally_open *open, u16 type, const void *body,
 		       u32 len)
 {
+	struct tally_object *object = open->object;
 	struct tally_lmsg msg;
-	u32 arena, id, gen;
 
-	if (tally_lock_decode(body, len, &arena, &id, &gen, &msg))
+	if (tally_lock_decode(body, &msg) ||
+	    tally_open_access(open) != TALLY_ACCESS_RW)
 		return -EPROTO;
-	return tally_lock_home_message(open, &msg);
+	trace_tally_lock_message(false, object->arena->id, object->id, msg.type,
+				 msg.gen);
+	tally_lock_home_event(open, TALLY_LHE_MSG, &msg);
+	return 0;
 }
 
-/**
- * tally_lock_notice - the home of a lock says something
- * @handle: the lock
- * @type: TALLY_MSG_LOCK
- * @body: struct tally_msg_lock
- * @len: its length
- *
- * Return: 0; -EPROTO when the peer broke the protocol.
- */
+/* The home of a lock says something. */
 int tally_lock_notice(struct tally_handle *handle, u16 type, const void *body,
 		      u32 len)
 {
 	const struct tally_msg_lock *lock = body;
 	struct tally_lmsg msg;
-	u32 arena, id, gen;
 
-	if (tally_lock_decode(lock, len, &arena, &id, &gen, &msg))
+	if (tally_lock_decode(lock, &msg))
 		return -EPROTO;
 	tally_lock_client_message(handle, &msg, lock->next);
 	return 0;
@@ -71,19 +53,22 @@ int tally_lock_notice(struct tally_handle *handle, u16 type, const void *body,
  * Another client hands the lock over. Its message names our session with the
  * home; that we wait, and for which generation, is for the table to judge.
  */
-static int lock_handover(struct tally_session *from, const void *body, u32 len)
+static int lock_handover(struct tally_session *from,
+			 const struct tally_msg_lock *lock)
 {
+	const struct tally_wire_object *object = &lock->object;
 	struct tally_session *home;
 	struct tally_handle *handle;
 	struct tally_lmsg msg;
-	u32 arena, id, gen;
 
-	if (tally_lock_decode(body, len, &arena, &id, &gen, &msg))
+	if (tally_lock_decode(lock, &msg))
 		return -EPROTO;
 	home = tally_session_find(from->node, msg.next_session);
 	if (!home)
 		return 0;	/* ended meanwhile */
-	handle = tally_views_by_id(home, arena, id, gen);
+	handle = tally_views_by_id(home, be32_to_cpu(object->arena),
+				   be32_to_cpu(object->object),
+				   be32_to_cpu(object->generation));
 	tally_session_put(home);
 	if (!handle)
 		return 0;
@@ -93,18 +78,10 @@ static int lock_handover(struct tally_session *from, const void *body, u32 len)
 	return 0;
 }
 
-/**
- * tally_lock_news - a lock is handed over to us, or a client has said all
- * @s: session it came on
- * @type: TALLY_MSG_LOCK or TALLY_MSG_RESYNC
- * @body: its body
- * @len: length of the body
- *
- * Return: 0; -EPROTO when the peer broke the protocol.
- */
+/* A lock is handed over to us, or a client has said all. */
 int tally_lock_news(struct tally_session *s, u16 type, const void *body,
 		    u32 len)
 {
 	return type == TALLY_MSG_RESYNC ? tally_locks_resync_end(s) :
-					  lock_handover(s, body, len);
+					  lock_handover(s, body);
 }

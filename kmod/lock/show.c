@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What there is to show of locks. Of a holder on another node only that node
- * knows the process; it is asked on demand, what it
- * says is kept for a while, and nothing else depends on it.
+ * knows the process; it is asked on demand, what it says is kept for a while,
+ * and nothing else depends on it.
  */
 #include <linux/slab.h>
 #include "home/export.h"
 #include "lock/home.h"
-#include "object/type.h"
 #include "lock/show.h"
 #include "lock/user.h"
 #include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
-#include "session/lease.h"
 #include "session/rpc.h"
 
 /*
- * The time for all answers; for one a quarter of what is left, or of the lease: those
- * that are silent leave time for those behind them.
+ * The time for all answers; for one a quarter of what is left, or of the lease:
+ * those that are silent leave time for those behind them.
  */
 #define WHO_LIMIT_ALL	(2 * HZ)
 #define WHO_SHARE	4
@@ -181,11 +179,6 @@ static const char *home_state(const struct tally_lh *lh, u16 holder)
 	return holder ? "fast" : "free";
 }
 
-/**
- * tally_lock_info - what there is to show of a lock
- * @object: the lock
- * @info: filled
- */
 void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 {
 	u64 *word = tally_arena_word(object->arena, object->word);
@@ -197,7 +190,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	memset(info, 0, sizeof(*info));
 	mutex_lock(&h->lock);
 	info->set = h->set;
-	state = h->lh.cpu ? 0 : READ_ONCE(word[0]);
+	state = tally_lock_home_word(h);
 	info->holder_slot = home_holder(&h->lh, state);
 	info->holders = home_holders(&h->lh, state);
 	info->shared = info->holder_slot && !h->lh.cur &&
@@ -227,14 +220,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_waiter - a waiter's name
- * @object: the lock
- * @i: place in the queue, from 0
- * @name: gets the name of the node
- *
- * Return: 0 or -ENOENT.
- */
+/* The name of the waiter at place @i in the queue, from 0, or -ENOENT. */
 int tally_lock_waiter(struct tally_object *object, u32 i,
 		      char name[TALLY_NAME_SIZE])
 {
@@ -270,32 +256,11 @@ static bool who_valid(const struct tally_rep_who *rep, u32 len)
 	return rep->mode == TALLY_LMODE_X || rep->mode == TALLY_LMODE_S;
 }
 
-/* Is it worth asking: will it know what is asked, and is it there? */
-static bool who_may_ask(struct tally_session *s)
+/* Ask @s, where the holder is, and keep the answer. False: there was none. */
+static bool who_ask(struct tally_session *s, struct tally_lock_home *h,
+		    long timeout)
 {
-	return (s->peer_features & TALLY_FEATURE_WHO) &&
-	       tally_session_is_live(s);
-}
-
-/* Anything but -EREMOTEIO, -ETIMEDOUT, -ENOTCONN and -EINTR was an answer. */
-static bool who_was_silent(int err)
-{
-	return err == -EREMOTEIO || err == -ETIMEDOUT || err == -ENOTCONN ||
-	       err == -EINTR;
-}
-
-static void who_keep(struct tally_lock_home *h, struct tally_lock_answer *answer)
-{
-	mutex_lock(&h->lock);
-	swap(h->answer, answer);
-	mutex_unlock(&h->lock);
-	kfree(answer);
-}
-
-/* Ask @s, where the holder is. Return: 0 or why there is no answer. */
-static int who_ask(struct tally_session *s, struct tally_object *object,
-		   long timeout)
-{
+	struct tally_object *object = &h->object;
 	struct tally_wire_object body = {
 		.arena = cpu_to_be32(object->arena->id),
 		.object = cpu_to_be32(object->id),
@@ -308,7 +273,7 @@ static int who_ask(struct tally_session *s, struct tally_object *object,
 	int err;
 
 	if (!answer)
-		return -ENOMEM;
+		return true;
 	answer->session = s->id;
 	answer->at = ktime_get_boottime_ns();
 	err = tally_session_call(s, TALLY_MSG_WHO, &body, sizeof(body), reply,
@@ -322,18 +287,27 @@ static int who_ask(struct tally_session *s, struct tally_object *object,
 		kfree(answer);
 		answer = NULL;	/* nor does an older one hold any more */
 	}
-	who_keep(tally_lock_home(object), answer);
-	return err;
+	mutex_lock(&h->lock);
+	swap(h->answer, answer);
+	mutex_unlock(&h->lock);
+	kfree(answer);
+	return err != -EREMOTEIO && err != -ETIMEDOUT && err != -ENOTCONN &&
+	       err != -EINTR;
 }
 
-/* Ask the node that holds @object, if it is another one. */
-static void asking_ask(struct lock_asking *a, struct tally_object *object)
+/* Ask the node that holds @h, if it is another one and @h is asked for. */
+static void asking_ask(struct tally_lock_home *h, void *ctx)
 {
+	struct tally_object *object = &h->object;
+	struct lock_asking *a = ctx;
 	unsigned long start = jiffies;
 	struct tally_lock_info info;
 	struct tally_session *s;
 	long timeout;
 
+	if ((a->arena[0] && strcmp(a->arena, object->arena->config.name)) ||
+	    (a->lock[0] && strcmp(a->lock, object->config.name)))
+		return;
 	tally_lock_info(object, &info);
 	if (info.holder_slot <= TALLY_SLOT_HOME || a->left <= 0 ||
 	    test_bit(info.holder_slot, a->silent))
@@ -341,43 +315,23 @@ static void asking_ask(struct lock_asking *a, struct tally_object *object)
 	s = tally_session_at(a->node, info.holder_slot);
 	if (!s)
 		return;
-	if (who_may_ask(s)) {
+	/* Will it know what is asked, and is it there? */
+	if (s->peer_features & TALLY_FEATURE_WHO && tally_session_is_live(s)) {
 		timeout = min_t(long, msecs_to_jiffies(s->lease_ms / 4),
 				DIV_ROUND_UP(a->left, WHO_SHARE));
-		if (who_was_silent(who_ask(s, object, timeout)))
+		if (!who_ask(s, h, timeout))
 			__set_bit(info.holder_slot, a->silent);
 		a->left -= jiffies - start;
 	}
 	tally_session_put(s);
 }
 
-static void asking_arena(struct lock_asking *a, struct tally_arena *arena)
-{
-	struct tally_object *object;
-	u32 after = 0;
-
-	while ((object = tally_object_next(arena, after))) {
-		after = object->id;
-		if (object->config.type == tally_type(TALLY_TYPE_LOCK) &&
-		    (!a->lock[0] || !strcmp(a->lock, object->config.name)))
-			asking_ask(a, object);
-		tally_object_put(object);
-	}
-}
-
 static void asking_work(struct work_struct *work)
 {
 	struct lock_asking *a = container_of(work, struct lock_asking, work);
 	char subject[2 * TALLY_NAME_SIZE];
-	struct tally_arena *arena;
-	u32 after = 0;
 
-	while ((arena = tally_arena_next(a->node, after))) {
-		after = arena->id;
-		if (!a->arena[0] || !strcmp(a->arena, arena->config.name))
-			asking_arena(a, arena);
-		tally_arena_put(arena);
-	}
+	tally_lock_homes_each(a->node, asking_ask, a);
 	snprintf(subject, sizeof(subject), "%s%s%s", a->arena,
 		 a->lock[0] ? "/" : "", a->lock);
 	tally_node_event(a->node, "locks_asked", subject, "");
@@ -414,36 +368,24 @@ int tally_lock_ask_start(struct tally_node *node, const char *arena,
 	return 0;
 }
 
-static void who_fill(struct tally_rep_who *rep, struct tally_session *s,
-		     const struct tally_lock_user *user)
-{
-	u64 now = ktime_get_boottime_ns();
-
-	memset(rep, 0, sizeof(*rep));
-	rep->state = user->state;
-	rep->mode = user->mode;
-	if (user->state)
-		rep->lease_ms = cpu_to_be64(tally_session_lease_left(s));
-	if (user->state != TALLY_WHO_INSIDE)
-		return;
-	rep->pid = cpu_to_be32(user->pid);
-	rep->age_ms = cpu_to_be64(div_u64(now - user->since, NSEC_PER_MSEC));
-	strscpy_pad(rep->comm, user->comm, sizeof(rep->comm));
-}
-
-/**
- * tally_lock_who - a home asks for the user that holds its lock
- * @handle: the lock
- * @req: WHO
- *
- * Context: Rx.
- */
+/* A home asks for the user that holds its lock. */
 void tally_lock_who(struct tally_handle *handle, struct tally_sreq *req)
 {
+	struct tally_rep_who rep = {};
 	struct tally_lock_user user;
-	struct tally_rep_who rep;
+	u64 age;
 
 	tally_lock_client_user(handle, &user);
-	who_fill(&rep, req->session, &user);
+	rep.state = user.state;
+	rep.mode = user.mode;
+	if (user.state)
+		rep.lease_ms =
+			cpu_to_be64(tally_session_lease_left(req->session));
+	if (user.state == TALLY_WHO_INSIDE) {
+		age = ktime_get_boottime_ns() - user.since;
+		rep.pid = cpu_to_be32(user.pid);
+		rep.age_ms = cpu_to_be64(div_u64(age, NSEC_PER_MSEC));
+		strscpy_pad(rep.comm, user.comm, sizeof(rep.comm));
+	}
 	tally_sreq_reply(req, 0, &rep, sizeof(rep));
 }

@@ -76,11 +76,6 @@ const struct tally_type_ops tally_lock_type = {
 	.nl_ask		= tally_lock_ask_start,
 };
 
-/**
- * tally_lock_init - make what all locks share
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_lock_init(void)
 {
 	int err;
@@ -92,11 +87,8 @@ int tally_lock_init(void)
 	if (err)
 		goto err_homes;
 	err = tally_api_locks_init();
-	if (err)
-		goto err_clients;
-	return 0;
-
-err_clients:
+	if (!err)
+		return 0;
 	tally_lock_clients_exit();
 err_homes:
 	tally_lock_homes_exit();
