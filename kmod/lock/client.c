@@ -108,17 +108,6 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 	lock_wake(req);
 }
 
-static void lock_failed(struct tally_lock_client *c, int err)
-{
-	struct tally_lock_req *req = lock_answered(c);
-
-	if (err == -EBUSY)
-		err = -EWOULDBLOCK;
-	else if (err == -ENOTCONN && c->error)
-		err = c->error;
-	tally_lock_req_end(req, err);
-}
-
 /* @status: 0: the upgrader has @token, else why it has not. */
 static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 				  u64 token)
@@ -146,23 +135,6 @@ void tally_lock_no_upgrade(struct tally_lock_client *c)
 	c->pending &= ~TALLY_LOCK_UPGRADE;
 }
 
-static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
-{
-	list_del_init(&req->list);
-	if (req->state == TALLY_LOCK_REQ_WAITING) {
-		tally_lock_req_end(req, c->error ?: -ENOTCONN);
-		return;
-	}
-	tally_stat_inc(&c->handle->view->node->stats, TALLY_STAT_LOCK_LOST);
-	req->state = TALLY_LOCK_REQ_LOST;
-	req->news(req, TALLY_LOCK_NEWS_LOST);
-	if (c->upgrader == req) {
-		tally_lock_no_upgrade(c);
-		req->status = -ESTALE;
-		complete(&req->wake);
-	}
-}
-
 /* Users that left, or changed their mode, left what was lost. */
 static void lock_lost(struct tally_lock_client *c)
 {
@@ -170,20 +142,22 @@ static void lock_lost(struct tally_lock_client *c)
 
 	c->unlocks = 0;
 	c->pending &= ~TALLY_LOCK_DOWNGRADE;
-	list_for_each_entry_safe(req, next, &c->holders, list)
-		lock_lose(c, req);
-}
-
-static void lock_post(struct tally_lock_client *c,
-		      const struct tally_lc_action *a)
-{
-	c->op.compare = a->compare;
-	/* A READ is a FAA of nothing: on the same lane, in order. */
-	c->op.value = a->kind == TALLY_LCA_POST_TOKEN_FAA ? 1 : a->value;
-	c->op.value2 = 1;
-	c->op.type = a->kind == TALLY_LCA_POST_CAS_FAA ? TALLY_OP_CAS_FAA :
-		     a->kind == TALLY_LCA_POST_FAA_FAA ? TALLY_OP_FAA_FAA :
-							 TALLY_OP_FAA;
+	list_for_each_entry_safe(req, next, &c->holders, list) {
+		list_del_init(&req->list);
+		if (req->state == TALLY_LOCK_REQ_WAITING) {
+			tally_lock_req_end(req, c->error ?: -ENOTCONN);
+			continue;
+		}
+		tally_stat_inc(&c->handle->view->node->stats,
+			       TALLY_STAT_LOCK_LOST);
+		req->state = TALLY_LOCK_REQ_LOST;
+		req->news(req, TALLY_LOCK_NEWS_LOST);
+		if (c->upgrader != req)
+			continue;
+		tally_lock_no_upgrade(c);
+		req->status = -ESTALE;
+		complete(&req->wake);
+	}
 }
 
 /* A work of the client keeps the handle until it has run. */
@@ -248,15 +222,11 @@ static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 		return;
 	}
 	c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = out_pack(msg);
-	if (!c->sending) {
-		c->sending = true;
-		c->send_due = true;
-	}
 }
 
 /*
- * With c->lock: nothing that waits goes to the home: RESYNC says it as state. The
- * first one stays where it is: it may be on its way.
+ * With c->lock: nothing that waits goes to the home: RESYNC says it as state.
+ * The first one stays where it is: it may be on its way.
  */
 static void lock_out_drop(struct tally_lock_client *c)
 {
@@ -272,20 +242,18 @@ static void lock_out_drop(struct tally_lock_client *c)
 				c->outbox[i % TALLY_LOCK_OUTBOX];
 }
 
-/* Under c->lock. True: an operation is to be posted. */
-static bool lock_act(struct tally_lock_client *c,
-		     const struct tally_lc_actions *out)
+/* Under c->lock. Returns the operation that is to be posted, or NULL. */
+static const struct tally_lc_action *
+lock_act(struct tally_lock_client *c, const struct tally_lc_actions *out)
 {
-	const struct tally_lc_action *a;
+	const struct tally_lc_action *a, *post = NULL;
 	struct tally_lock_req *req;
-	bool post = false;
 
 	WARN_ON_ONCE(out->bug);
 	for (a = out->a; a < out->a + out->n; a++) {
 		switch (a->kind) {
 		case TALLY_LCA_POST_CAS_FAA ... TALLY_LCA_POST_TOKEN_FAA:
-			lock_post(c, a);
-			post = true;
+			post = a;
 			break;
 		case TALLY_LCA_SEND:
 		case TALLY_LCA_HANDOVER:
@@ -295,7 +263,10 @@ static bool lock_act(struct tally_lock_client *c,
 			lock_granted(c, a->token);
 			break;
 		case TALLY_LCA_FAILED:
-			lock_failed(c, a->err);
+			tally_lock_req_end(lock_answered(c),
+					   a->err == -EBUSY ? -EWOULDBLOCK :
+					   a->err == -ENOTCONN && c->error ?
+					   c->error : a->err);
 			break;
 		case TALLY_LCA_CANCELLED:
 			req = lock_answered(c);
@@ -322,17 +293,6 @@ static bool lock_act(struct tally_lock_client *c,
 	return post;
 }
 
-static void lock_event_op(struct tally_lock_client *c,
-			  struct tally_lc_event *ev)
-{
-	ev->op = c->lc.op;
-	ev->broken = c->op.status != 0;
-	ev->state = c->op.old;
-	ev->token = c->op.type == TALLY_OP_FAA ? c->op.old : c->op.old2;
-	if (ev->broken && tally_lock_ours(c))
-		tally_lock_home_loop_broken(c->handle->object);
-}
-
 static void lock_event_pending(struct tally_lock_client *c,
 			       struct tally_lc_event *ev, unsigned int bit)
 {
@@ -340,7 +300,12 @@ static void lock_event_pending(struct tally_lock_client *c,
 	ev->kind = lock_events[bit];
 	switch (ev->kind) {
 	case TALLY_LCE_OP_DONE:
-		lock_event_op(c, ev);
+		ev->op = c->lc.op;
+		ev->broken = c->op.status != 0;
+		ev->state = c->op.old;
+		ev->token = c->op.type == TALLY_OP_FAA ? c->op.old : c->op.old2;
+		if (ev->broken && tally_lock_ours(c))
+			tally_lock_home_loop_broken(c->handle->object);
 		break;
 	case TALLY_LCE_MSG:
 		ev->msg = c->in;
@@ -408,12 +373,20 @@ static bool lock_next_event(struct tally_lock_client *c,
 	return true;
 }
 
-/* Under c->lock: find the operation's way to the word, or it has ended. */
-static bool lock_route(struct tally_lock_client *c)
+/* Under c->lock: make @a an operation on the word, or it has ended. */
+static bool lock_route(struct tally_lock_client *c,
+		       const struct tally_lc_action *a)
 {
 	u64 addr;
 	u32 rkey;
 
+	c->op.compare = a->compare;
+	/* A READ is a FAA of nothing: on the same lane, in order. */
+	c->op.value = a->kind == TALLY_LCA_POST_TOKEN_FAA ? 1 : a->value;
+	c->op.value2 = 1;
+	c->op.type = a->kind == TALLY_LCA_POST_CAS_FAA ? TALLY_OP_CAS_FAA :
+		     a->kind == TALLY_LCA_POST_FAA_FAA ? TALLY_OP_FAA_FAA :
+							 TALLY_OP_FAA;
 	if (!tally_handle_try_enter(c->handle)) {
 		c->op_conn = tally_handle_conn(c->handle, &addr, &rkey);
 		if (!c->op_conn)
@@ -425,7 +398,7 @@ static bool lock_route(struct tally_lock_client *c)
 		return false;
 	}
 	c->op.rkey = rkey;
-	c->op.addr = c->lc.op == TALLY_LC_OP_TOKEN ? addr + 8 : addr;
+	c->op.addr = a->kind == TALLY_LCA_POST_TOKEN_FAA ? addr + 8 : addr;
 	c->op.addr2 = addr + 8;
 	return true;
 }
@@ -467,29 +440,6 @@ static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 	       tally_conn_get(c->next.conn) : NULL;
 }
 
-/* @sent: the first one is out. False: there is none, and we send no more. */
-static bool lock_out_next(struct tally_lock_client *c, bool sent,
-			  struct tally_lmsg *msg, struct tally_msg_head *head,
-			  struct tally_conn **conn)
-{
-	unsigned long flags;
-	bool any;
-
-	spin_lock_irqsave(&c->lock, flags);
-	c->out_head += sent;
-	any = c->out_head != c->out_tail;
-	if (any) {
-		out_unpack(&c->outbox[c->out_head % TALLY_LOCK_OUTBOX], msg);
-		*conn = lock_find_way(c, msg, head);
-	} else {
-		c->sending = false;
-		c->sends++;
-		wake_up_var(c);
-	}
-	spin_unlock_irqrestore(&c->lock, flags);
-	return any;
-}
-
 static int lock_send_msg(struct tally_handle *handle,
 			 const struct tally_lmsg *msg, struct tally_conn *conn,
 			 const struct tally_msg_head *head, gfp_t gfp)
@@ -501,7 +451,7 @@ static int lock_send_msg(struct tally_handle *handle,
 	if (!conn)
 		return -ENOTCONN;
 	tally_lock_encode(&body, handle->view->remote_id, handle->id,
-			  handle->generation, msg, NULL);
+			  handle->generation, msg);
 	err = tally_msg_send(conn, head, &body, sizeof(body), NULL, 0, gfp);
 	if (!err) {
 		trace_tally_lock_message(true, handle->view->remote_id,
@@ -530,10 +480,14 @@ static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 	struct tally_msg_head head;
 	struct tally_conn *conn;
 	struct tally_lmsg msg;
-	bool sent = false;
+	unsigned long flags;
 	int err;
 
-	while (lock_out_next(c, sent, &msg, &head, &conn)) {
+	spin_lock_irqsave(&c->lock, flags);
+	while (c->out_head != c->out_tail) {
+		out_unpack(&c->outbox[c->out_head % TALLY_LOCK_OUTBOX], &msg);
+		conn = lock_find_way(c, &msg, &head);
+		spin_unlock_irqrestore(&c->lock, flags);
 		if (tally_lock_ours(c)) {
 			tally_lock_home_local(c->handle->object, TALLY_LHE_MSG,
 					      &msg);
@@ -544,8 +498,13 @@ static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 			if (err && msg.type == TALLY_LM_HANDOVER)
 				lock_note(c, TALLY_LOCK_HANDED_BAD);
 		}
-		sent = true;
+		spin_lock_irqsave(&c->lock, flags);
+		c->out_head++;
 	}
+	c->sending = false;
+	c->sends++;
+	wake_up_var(c);
+	spin_unlock_irqrestore(&c->lock, flags);
 	return true;
 }
 
@@ -595,6 +554,7 @@ static void lock_send(struct tally_lock_client *c)
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock)
 {
+	const struct tally_lc_action *post;
 	struct tally_lc_actions out;
 	struct tally_lc_event ev;
 	struct tally_conn *conn;
@@ -612,7 +572,8 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 		trace_tally_lock_client(c->handle->view->remote_id,
 					c->handle->id, state, ev.kind,
 					ev.msg.type, c->lc.st, c->lc.tenure);
-		if (!lock_act(c, &out) || !lock_route(c))
+		post = lock_act(c, &out);
+		if (!post || !lock_route(c, post))
 			continue;
 		/* Done() may come at once, and gives the op's reference up. */
 		conn = tally_conn_get(c->op_conn);
@@ -622,8 +583,8 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 		spin_lock_irqsave(&c->lock, flags);
 	}
 	c->running = false;
-	send = c->send_due;
-	c->send_due = false;
+	send = !c->sending && c->out_head != c->out_tail;
+	c->sending |= send;
 	unpin = lock_unpin(c);
 	wake_up_var(c);
 	spin_unlock_irqrestore(&c->lock, flags);
@@ -665,33 +626,32 @@ static bool lock_taken(struct tally_lock_client *c, u16 what)
 	return taken;
 }
 
-/* Process context; waits for the one that runs, which does not sleep. */
-void tally_lock_signal(struct tally_lock_client *c, u16 what)
-{
-	lock_note(c, what);
-	wait_var_event(c, lock_taken(c, what));
-}
-
 static bool lock_has_sent(struct tally_lock_client *c, u16 sends)
 {
 	unsigned long flags;
 	bool has;
 
 	spin_lock_irqsave(&c->lock, flags);
-	has = !c->sending || c->sends != sends;
+	has = c->out_head == c->out_tail || c->sends != sends;
 	spin_unlock_irqrestore(&c->lock, flags);
 	return has;
 }
 
 /*
- * See what is in the outbox leave it. Process context; a message is sent, or
- * dropped, without waiting for the peer.
+ * Tell the table something, and see it taken; with a link that goes or comes
+ * what is in the outbox leaves it, too: what was taken out must not go out on
+ * the next link. Process context; waits for tasks that do not sleep: messages
+ * are sent, or dropped, without waiting for the peer.
  */
-void tally_lock_send_flush(struct tally_lock_client *c)
+void tally_lock_signal(struct tally_lock_client *c, u16 what)
 {
-	u16 sends = READ_ONCE(c->sends);
+	u16 sends;
 
-	wait_var_event(c, lock_has_sent(c, sends));
+	lock_note(c, what);
+	wait_var_event(c, lock_taken(c, what));
+	sends = READ_ONCE(c->sends);
+	if (what & (TALLY_LOCK_DOWN | TALLY_LOCK_UP))
+		wait_var_event(c, lock_has_sent(c, sends));
 }
 
 /* The lock cannot be used (any more): every user has been told on return. */
@@ -730,26 +690,6 @@ static void lock_way_to(struct tally_node *node, const char *name,
 	tally_session_put(s);
 }
 
-/* With c->lock: settings are no matter of the table's messages. */
-static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
-		    struct tally_lock_way *way)
-{
-	if (msg->type == TALLY_LM_SET) {
-		c->set = (struct tally_lock_set){
-			.cache = msg->flags & TALLY_LMF_CACHE,
-			.grants = msg->gen,
-			.ms = msg->last,
-		};
-		c->pending |= TALLY_LOCK_SET;
-		return;
-	}
-	c->pending |= TALLY_LOCK_IN;
-	c->in = *msg;
-	c->in_linked = way->conn;
-	if (way->conn)
-		swap(c->next, *way);
-}
-
 /*
  * The home, or another client, says something; @next: SUCC: name of the
  * successor, or NULL. Process context. Needs no memory: there is room for one
@@ -773,7 +713,20 @@ void tally_lock_client_message(struct tally_handle *handle,
 		wait_var_event(c, lock_taken(c, TALLY_LOCK_IN));
 		spin_lock_irqsave(&c->lock, flags);
 	}
-	lock_in(c, msg, &way);
+	if (msg->type == TALLY_LM_SET) {	/* no matter of the table's */
+		c->set = (struct tally_lock_set){
+			.cache = msg->flags & TALLY_LMF_CACHE,
+			.grants = msg->gen,
+			.ms = msg->last,
+		};
+		c->pending |= TALLY_LOCK_SET;
+	} else {
+		c->pending |= TALLY_LOCK_IN;
+		c->in = *msg;
+		c->in_linked = way.conn;
+		if (way.conn)
+			swap(c->next, way);
+	}
 	tally_lock_run_unlock(c, flags);
 	if (way.conn)
 		tally_conn_put(way.conn);
@@ -788,10 +741,8 @@ static void lock_local_reset(struct tally_handle *handle)
 	struct tally_lock_client *c = tally_lock_client(handle);
 
 	tally_lock_signal(c, TALLY_LOCK_DOWN);
-	tally_lock_send_flush(c);
 	tally_lock_home_local(handle->object, TALLY_LHE_LINK_DOWN, NULL);
 	tally_lock_signal(c, TALLY_LOCK_UP);
-	tally_lock_send_flush(c);
 	tally_lock_home_local(handle->object, TALLY_LHE_RESYNC_END, NULL);
 }
 

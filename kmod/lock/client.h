@@ -127,7 +127,6 @@ struct tally_lock_way {
  *	the home, or the table must remember what it accepted in this session
  * @sending: the outbox is being emptied, or about to be: one at a time, which
  *	keeps the messages in order
- * @send_due: by the one that runs, when nothing is left to be done
  * @send_later: by @work
  * @accuse: the home broke the protocol, @work is to say so
  * @in_linked: SUCC: @next leads to the successor
@@ -162,7 +161,6 @@ struct tally_lock_client {
 	bool running;
 	bool pinned;
 	bool sending;
-	bool send_due;
 	bool send_later;
 	bool accuse;
 	bool in_linked;
@@ -220,6 +218,5 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 
 /* Without it: */
 void tally_lock_signal(struct tally_lock_client *c, u16 what);
-void tally_lock_send_flush(struct tally_lock_client *c);
 
 #endif

@@ -219,15 +219,11 @@ static void lc_release_fast(struct tally_lc *lc)
 {
 	lc->rv = false;
 	lc->force = false;
-	if (lc->up) {
-		lc->st = TALLY_LC_RELF;
-		lc->doubt = TALLY_LC_OP_NONE;
+	lc->st = lc->up ? TALLY_LC_RELF : TALLY_LC_DBT;
+	lc->doubt = lc->up ? TALLY_LC_OP_NONE : TALLY_LC_OP_REL;
+	if (lc->up)
 		lc_post(lc, TALLY_LC_OP_REL)->value =
 			tally_lw_minus(lc_field(lc, lc->mode));
-	} else {
-		lc->st = TALLY_LC_DBT;
-		lc->doubt = TALLY_LC_OP_REL;
-	}
 }
 
 /*
@@ -235,10 +231,16 @@ static void lc_release_fast(struct tally_lc *lc)
  *   DONE(gen) to home; IDLE
  * release | HOLD/CACHED: REL(gen); IDLE
  */
-static void lc_release_managed(struct tally_lc *lc)
+static void lc_release(struct tally_lc *lc)
 {
 	bool hand = lc->succ.gen && lc->mode == TALLY_LMODE_X;
 
+	lc->users = 0;
+	lc->inside = 0;
+	if (lc->fast) {
+		lc_release_fast(lc);
+		return;
+	}
 	if (hand)
 		lc_emit(lc, TALLY_LCA_HANDOVER)->msg = (struct tally_lmsg){
 			.type = TALLY_LM_HANDOVER,
@@ -252,16 +254,6 @@ static void lc_release_managed(struct tally_lc *lc)
 		.gen = lc->gen,
 	});
 	lc_idle(lc);
-}
-
-static void lc_release(struct tally_lc *lc)
-{
-	lc->users = 0;
-	lc->inside = 0;
-	if (lc->fast)
-		lc_release_fast(lc);
-	else
-		lc_release_managed(lc);
 }
 
 /* An X tenure serves local S users as it is. */
@@ -523,18 +515,6 @@ static void lc_read_acq(struct tally_lc *lc, u64 state)
 	lc_post(lc, TALLY_LC_OP_TOKEN);
 }
 
-/*
- * in doubt: FAA(-i), FAA(-bit) release | still mine: post it again
- * in doubt: FAA(-i), FAA(-bit) release | not mine: done; W = 1: send LOOK
- */
-static void lc_read_rel(struct tally_lc *lc, u64 state)
-{
-	if (!lc_in_word(lc, lc->mode, state))
-		lc_gone(lc, state);
-	else if (lc->up)
-		lc_release(lc);
-}
-
 /* in doubt: downgrade | owner = i / bit: post it again / done, LOOK if W = 1 */
 static void lc_read_down(struct tally_lc *lc, u64 state)
 {
@@ -564,6 +544,8 @@ static void lc_read_upg(struct tally_lc *lc, u64 state)
 
 /*
  * in doubt: claim removal | bit / no bit: claim IN / none, LOOK if W = 1
+ * in doubt: FAA(-i), FAA(-bit) release | still mine: post it again
+ * in doubt: FAA(-i), FAA(-bit) release | not mine: done; W = 1: send LOOK
  *
  * The link may be down again: what is still mine stays in doubt then.
  */
@@ -577,7 +559,10 @@ static void lc_read_done(struct tally_lc *lc, u64 state)
 			lc_claim_gone(lc, state);
 		}
 	} else if (lc->doubt == TALLY_LC_OP_REL) {
-		lc_read_rel(lc, state);
+		if (!lc_in_word(lc, lc->mode, state))
+			lc_gone(lc, state);
+		else if (lc->up)
+			lc_release(lc);
 	} else if (lc->doubt == TALLY_LC_OP_DOWN) {
 		lc_read_down(lc, state);
 	} else if (lc->doubt == TALLY_LC_OP_UPG) {
@@ -717,15 +702,10 @@ static void lc_accept(struct tally_lc *lc, u64 gen)
 	lc_hold(lc, gen);
 }
 
-/* GRANT | anything else: drop (duplicate) */
-static void lc_grant(struct tally_lc *lc, const struct tally_lmsg *msg)
+/* Waiting for what could be @gen? */
+static bool lc_awaits(const struct tally_lc *lc, u64 gen)
 {
-	if (lc->st != TALLY_LC_WAIT || msg->gen <= lc->last)
-		return;
-	if (msg->mode == lc->mode)
-		lc_accept(lc, msg->gen);
-	else
-		lc_emit(lc, TALLY_LCA_VIOLATION);
+	return lc->st == TALLY_LC_WAIT && gen > lc->last;
 }
 
 /*
@@ -736,11 +716,8 @@ static void lc_grant(struct tally_lc *lc, const struct tally_lmsg *msg)
  */
 static void lc_handover(struct tally_lc *lc, const struct tally_lmsg *msg)
 {
-	bool mine = msg->next_session == lc->session &&
-		    lc->st == TALLY_LC_WAIT && lc->mode == TALLY_LMODE_X &&
-		    msg->next_gen > lc->last;
-
-	if (!mine)
+	if (msg->next_session != lc->session || lc->mode != TALLY_LMODE_X ||
+	    !lc_awaits(lc, msg->next_gen))
 		return;
 	if (!lc->unsynced)
 		lc_accept(lc, msg->next_gen);
@@ -755,7 +732,7 @@ static void lc_unpark(struct tally_lc *lc)
 
 	lc->unsynced = false;
 	lc->parked = 0;
-	if (gen > lc->last && lc->st == TALLY_LC_WAIT)
+	if (lc_awaits(lc, gen))
 		lc_accept(lc, gen);
 }
 
@@ -778,7 +755,7 @@ static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev)
 		.slot = msg->next_slot,
 	};
 
-	if (lc->st == TALLY_LC_WAIT && msg->gen > lc->last) {
+	if (lc_awaits(lc, msg->gen)) {
 		if (lc->early_force && lc->early == msg->gen)
 			return;
 		lc->early = msg->gen;
@@ -807,61 +784,47 @@ static bool lc_may_hold_fast(const struct tally_lc *lc)
 }
 
 /*
- * REVOKE(gen, idle-only) | no user inside and nothing in flight: release, REL
- *   (or, fast, LOOK behind the FAA) is the answer
- * REVOKE(gen, idle-only) | WAIT, gen > last, or else mine: BUSY(gen)
- */
-static void lc_revoke_idle(struct tally_lc *lc, u64 gen)
-{
-	if (lc->st == TALLY_LC_CACHED)
-		lc_release(lc);
-	else
-		lc_say(lc, TALLY_LM_BUSY, gen);
-}
-
-/*
- * REVOKE(gen, force) | mine: users are told that the lock is lost, REL with the
- *   value block not valid at once.  What is in flight is given back when it
- *   has completed.
- */
-static void lc_revoke_force(struct tally_lc *lc)
-{
-	lc->rv = true;
-	lc->force = true;
-	lc->succ = (struct tally_lc_succ){};
-	lc_lose(lc);
-	if (lc->st == TALLY_LC_HOLD || lc->st == TALLY_LC_CACHED)
-		lc_release(lc);
-}
-
-/*
  * REVOKE(0) | ATT, DNF, UPF, DBT, fast HOLD: rv = 1 (must be remembered while
  *   in flight)
  * REVOKE(0) | fast CACHED: release
  * REVOKE(0) | else: ignore
  * REVOKE(gen > 0) | managed, gen = mine: rv = 1; CACHED: release now
  * REVOKE(gen > 0) | WAIT, gen > last: early = it (the later one wins)
+ * REVOKE(gen, idle-only) | no user inside and nothing in flight: release, REL
+ *   (or, fast, LOOK behind the FAA) is the answer
+ * REVOKE(gen, idle-only) | WAIT, gen > last, or else mine: BUSY(gen)
+ * REVOKE(gen, force) | mine: users are told that the lock is lost, REL with the
+ *   value block not valid at once.  What is in flight is given back when it
+ *   has completed.
  * REVOKE | else: drop (stale)
  */
 static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg)
 {
-	bool early = lc->st == TALLY_LC_WAIT && msg->gen > lc->last;
+	bool early = lc_awaits(lc, msg->gen);
 	bool mine = msg->gen ? lc->gen == msg->gen : lc_may_hold_fast(lc);
 	bool known = tally_lc_recalled(lc);
 
 	if (!mine && !early)
 		return;
 	if (msg->flags & TALLY_LMF_IDLE_ONLY) {
-		lc_revoke_idle(lc, msg->gen);
+		if (lc->st == TALLY_LC_CACHED)
+			lc_release(lc);
+		else
+			lc_say(lc, TALLY_LM_BUSY, msg->gen);
 	} else if (early) {
 		lc->early = msg->gen;
 		lc->early_rv = true;
 		lc->early_force = msg->flags & TALLY_LMF_FORCE;
 		lc->early_succ = (struct tally_lc_succ){};
-	} else if (msg->flags & TALLY_LMF_FORCE) {
-		lc_revoke_force(lc);
 	} else {
 		lc->rv = true;
+		if (msg->flags & TALLY_LMF_FORCE) {
+			lc->force = true;
+			lc->succ = (struct tally_lc_succ){};
+			lc_lose(lc);
+			if (lc->st == TALLY_LC_HOLD)
+				lc_release(lc);
+		}
 		lc_recall(lc, known);
 	}
 }
@@ -930,8 +893,11 @@ static void lc_msg(struct tally_lc *lc, const struct tally_lc_event *ev)
 		lc_unpark(lc);
 		break;
 	case TALLY_LM_GRANT:
-		lc_grant(lc, msg);
-		break;
+		if (lc_awaits(lc, msg->gen) && msg->mode != lc->mode)
+			lc_emit(lc, TALLY_LCA_VIOLATION);
+		else if (lc_awaits(lc, msg->gen))
+			lc_accept(lc, msg->gen);
+		break;	/* or a duplicate */
 	case TALLY_LM_SUCC:
 		lc_succ(lc, ev);
 		break;
@@ -1093,24 +1059,6 @@ static void lc_upgrade(struct tally_lc *lc)
 	}
 }
 
-static void lc_set(struct tally_lc *lc, const struct tally_lc_event *ev)
-{
-	lc->cache = ev->cache;
-	lc->budget = ev->budget;
-	if (lc->st == TALLY_LC_CACHED && !lc->cache)
-		lc_release(lc);
-}
-
-/* HANDOVER's send completes in error | any: LOST(next_gen) */
-static void lc_handed_bad(struct tally_lc *lc, const struct tally_lmsg *msg)
-{
-	if (lc->st != TALLY_LC_DEAD)
-		lc_send(lc, (struct tally_lmsg){
-			.type = TALLY_LM_LOST,
-			.next_gen = msg->next_gen,
-		});
-}
-
 /*
  * RESYNC: pending (mode, canc, try), held (gen, mode, upgrade asked), last.
  * What lists nothing is not sent.
@@ -1209,7 +1157,10 @@ void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
 		lc_upgrade(lc);
 		break;
 	case TALLY_LCE_SET:
-		lc_set(lc, ev);
+		lc->cache = ev->cache;
+		lc->budget = ev->budget;
+		if (lc->st == TALLY_LC_CACHED && !lc->cache)
+			lc_release(lc);
 		break;
 	case TALLY_LCE_OP_DONE:
 		lc_op_done(lc, ev);
@@ -1218,7 +1169,12 @@ void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
 		lc_msg(lc, ev);
 		break;
 	case TALLY_LCE_HANDED_BAD:
-		lc_handed_bad(lc, &ev->msg);
+		/* HANDOVER's send completes in error | any: LOST(next_gen) */
+		if (lc->st != TALLY_LC_DEAD)
+			lc_send(lc, (struct tally_lmsg){
+				.type = TALLY_LM_LOST,
+				.next_gen = ev->msg.next_gen,
+			});
 		break;
 	case TALLY_LCE_LINK_DOWN:
 		/*

@@ -115,12 +115,11 @@ static void lh_violation(struct tally_lh *lh, const struct tally_lh_node *node)
 
 /* ---- how holders are asked to give the lock back ---- */
 
-static u8 lh_revoke_flags(u8 asked)
-{
-	if (asked == TALLY_LH_ASKED_IDLE)
-		return TALLY_LMF_IDLE_ONLY;
-	return asked == TALLY_LH_ASKED_FORCE ? TALLY_LMF_FORCE : 0;
-}
+static const u8 lh_revoke_flags[] = {
+	[TALLY_LH_ASKED_IDLE]	= TALLY_LMF_IDLE_ONLY,
+	[TALLY_LH_ASKED]	= 0,
+	[TALLY_LH_ASKED_FORCE]	= TALLY_LMF_FORCE,
+};
 
 /*
  * REVOKE(gen), once of each kind per tenure.  False: to ask whether it is idle
@@ -136,7 +135,7 @@ static bool lh_ask(struct tally_lh *lh, struct tally_lh_node *node, u64 gen,
 	node->asked = asked;
 	lh_send_msg(lh, node, (struct tally_lmsg){
 		.type = TALLY_LM_REVOKE,
-		.flags = lh_revoke_flags(asked),
+		.flags = lh_revoke_flags[asked],
 		.gen = gen,
 	});
 	return true;
@@ -159,7 +158,7 @@ static bool lh_ask_fast(struct tally_lh *lh, u16 slot, u8 asked)
 	*mask |= bit;
 	lh_send_slot(lh, slot, (struct tally_lmsg){
 		.type = TALLY_LM_REVOKE,
-		.flags = lh_revoke_flags(asked),
+		.flags = lh_revoke_flags[asked],
 	});
 	return true;
 }
@@ -211,15 +210,11 @@ static void lh_push_head(struct tally_lh *lh, struct tally_lh_node *node,
 
 static void lh_remove(struct tally_lh *lh, struct tally_lh_node *node)
 {
-	struct tally_lh_node *prev = NULL;
-	struct tally_lh_node *n = lh->head;
+	struct tally_lh_node **p = &lh->head, *prev = NULL;
 
-	for (; n != node; n = n->next)
-		prev = n;
-	if (prev)
-		prev->next = node->next;
-	else
-		lh->head = node->next;
+	for (; *p != node; p = &(*p)->next)
+		prev = *p;
+	*p = node->next;
 	if (lh->tail == node)
 		lh->tail = prev;
 	if (node->try)
@@ -290,15 +285,8 @@ static void lh_shift(struct tally_lh *lh)
 /* No exclusive holder, and no chain behind it. */
 static void lh_no_cur(struct tally_lh *lh)
 {
-	int k;
-
-	lh->cur = NULL;
-	lh->via = NULL;
-	lh->gen = 0;
-	for (k = 0; k < TALLY_LH_CHAIN; k++) {
-		lh->suc[k] = NULL;
-		lh->suc_gen[k] = 0;
-	}
+	while (lh->cur || lh->suc_gen[0])
+		lh_shift(lh);
 }
 
 /*
@@ -359,12 +347,6 @@ static void lh_post_clrw(struct tally_lh *lh, const struct tally_lh_event *ev)
 		lh->ng > ev->token ? lh->ng - ev->token : 0;
 }
 
-/* A head that does not want to wait only asks holders whether they are idle. */
-static u8 lh_asked_by_head(const struct tally_lh *lh)
-{
-	return lh->head->try ? TALLY_LH_ASKED_IDLE : TALLY_LH_ASKED;
-}
-
 /* Fast holders: the owner in DRAIN, and F as far as the word still shows it. */
 static u64 lh_fast_holders(const struct tally_lh *lh, u64 state)
 {
@@ -391,19 +373,6 @@ static bool lh_ask_all_fast(struct tally_lh *lh, u64 holders, u8 asked)
 	return true;
 }
 
-static bool lh_ask_shared(struct tally_lh *lh, u8 asked)
-{
-	struct tally_lh_node *n;
-
-	for (n = lh->shared; n; n = n->next) {
-		if (!lh_room(lh))
-			return true;
-		if (!lh_ask(lh, n, n->gen, asked))
-			return false;
-	}
-	return true;
-}
-
 /* break: REVOKE(gen, force) and REVOKE(0, force) to those it is meant for */
 static void lh_pump_force(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
@@ -421,103 +390,95 @@ static void lh_pump_force(struct tally_lh *lh, const struct tally_lh_event *ev)
 				TALLY_LH_ASKED_FORCE);
 }
 
-/* A try with a user in its way is DENIED, and the next one looked at. */
-static bool lh_asked_or_denied(struct tally_lh *lh, bool asked)
-{
-	if (asked)
-		return false;
-	lh_deny(lh, lh->head);
-	return true;
-}
-
 /*
  * 6. cur set: queue not empty, head X, chain not full: take it off, append
  *    (head, ++ng) to the chain, SUCC to the one before it.  Repeat
- *    Chain empty, head S: REVOKE(cur.gen) once per tenure.  Stop
- *    Chain empty, head try: REVOKE(cur.gen, idle-only).  Stop
  */
-static bool lh_pump_cur(struct tally_lh *lh)
+static bool lh_pump_chain(struct tally_lh *lh)
 {
-	struct tally_lh_node *head = lh->head;
 	int k = 0;
 
 	while (k < TALLY_LH_CHAIN && lh->suc_gen[k])
 		k++;
-	if (!head || k == TALLY_LH_CHAIN)
+	if (k == TALLY_LH_CHAIN || lh->head->try ||
+	    lh->head->mode != TALLY_LMODE_X)
 		return false;
-	if (!head->try && head->mode == TALLY_LMODE_X) {
-		lh->suc[k] = lh_pop(lh);
-		lh->suc_gen[k] = ++lh->ng;
-		lh_send_succ(lh, k);
-		return true;
-	}
-	return !k && lh_asked_or_denied(lh,
-					lh_ask(lh, lh->cur, lh->gen,
-					       lh_asked_by_head(lh)));
-}
-
-/* 5. DRAIN: REVOKE(0) to the owner, once, if it lives.  Stop */
-static bool lh_pump_drain(struct tally_lh *lh, const struct tally_lh_event *ev)
-{
-	u16 owner = tally_lw_owner(ev->state);
-
-	if (!lh->head || tally_lh_sweeping(lh, owner))
-		return false;
-	return lh_asked_or_denied(lh,
-				  lh_ask_fast(lh, owner,
-					      lh_asked_by_head(lh)));
+	lh->suc[k] = lh_pop(lh);
+	lh->suc_gen[k] = ++lh->ng;
+	lh_send_succ(lh, k);
+	return true;
 }
 
 /*
  * 8. head S: take it off, SH[head] = ++ng, GRANT.  Repeat from 7
  * 9. head X, SH empty, F empty: ng = max(ng, token word), take it off, cur =
  *    (head, ++ng), GRANT.  Repeat from 6
- * 10. head X behind readers: REVOKE(SH[k]) to each of SH and REVOKE(0) to each
- *    of F, once each; idle-only for a try.  Stop
  */
-static bool lh_pump_queue(struct tally_lh *lh, const struct tally_lh_event *ev)
+static bool lh_pump_grant(struct tally_lh *lh, u64 token)
 {
 	struct tally_lh_node *node = lh->head;
-	u8 asked = lh_asked_by_head(lh);
 
 	if (node->mode == TALLY_LMODE_S) {
 		lh_shared_add(lh, lh_pop(lh), ++lh->ng);
 		lh_send(lh, node, TALLY_LM_GRANT, TALLY_LMODE_S, node->gen);
 		return true;
 	}
-	if (!lh->shared && !lh->fast) {
-		lh_raise(lh, ev->token);
-		lh->cur = lh_pop(lh);
-		lh->via = NULL;
-		lh->gen = ++lh->ng;
-		lh_grant_cur(lh);
-		return true;
-	}
-	return lh_asked_or_denied(lh,
-				  lh_ask_shared(lh, asked) &&
-				  lh_ask_all_fast(lh,
-						  lh_fast_holders(lh, ev->state),
-						  asked));
+	if (lh->shared || lh->fast)
+		return false;
+	lh_raise(lh, token);
+	lh->cur = lh_pop(lh);
+	lh->via = NULL;
+	lh->gen = ++lh->ng;
+	lh_grant_cur(lh);
+	return true;
 }
 
-/* True: more may be possible now. */
+/*
+ * 6. Chain empty, head S: REVOKE(cur.gen) once per tenure.  Stop
+ *    Chain empty, head try: REVOKE(cur.gen, idle-only).  Stop
+ * 5. DRAIN: REVOKE(0) to the owner, once, if it lives.  Stop
+ * 10. head X behind readers: REVOKE(SH[k]) to each of SH and REVOKE(0) to each
+ *    of F, once each; idle-only for a try.  Stop
+ *
+ * False: a user of one of them makes a try pointless.
+ */
+static bool lh_pump_ask(struct tally_lh *lh, u64 state)
+{
+	u8 asked = lh->head->try ? TALLY_LH_ASKED_IDLE : TALLY_LH_ASKED;
+	u16 owner = tally_lw_owner(state);
+	struct tally_lh_node *n;
+
+	if (lh->cur)
+		return lh->suc_gen[0] || lh_ask(lh, lh->cur, lh->gen, asked);
+	if (lh->hm == TALLY_LH_DRAIN)
+		return tally_lh_sweeping(lh, owner) ||
+		       lh_ask_fast(lh, owner, asked);
+	for (n = lh->shared; n && lh_room(lh); n = n->next)
+		if (!lh_ask(lh, n, n->gen, asked))
+			return false;
+	return lh_ask_all_fast(lh, lh_fast_holders(lh, state), asked);
+}
+
+/* True: more may be possible now.  A try with a user in its way is DENIED. */
 static bool lh_pump_once(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
-	bool forcing = lh->forced &&
-		       (lh->hm == TALLY_LH_DRAIN || lh->fast);
+	bool forcing = lh->forced && (lh->hm == TALLY_LH_DRAIN || lh->fast);
 
 	if (!lh_room(lh))
 		return false;
-	if (!lh->cur && !lh->shared && !lh->head) {
-		if (!lh->cpu && !forcing)
-			lh_post_clrw(lh, ev);
+	if (!lh->cur && !lh->shared && !lh->head && !lh->cpu && !forcing)
+		lh_post_clrw(lh, ev);
+	if (!lh->head)
 		return false;
-	}
-	if (lh->cur)
-		return lh_pump_cur(lh);
-	if (lh->hm == TALLY_LH_DRAIN)
-		return lh_pump_drain(lh, ev);
-	return lh->head && lh_pump_queue(lh, ev);
+	if (lh->cur && lh_pump_chain(lh))
+		return true;
+	if (!lh->cur && lh->hm != TALLY_LH_DRAIN &&
+	    lh_pump_grant(lh, ev->token))
+		return true;
+	if (lh_pump_ask(lh, ev->state))
+		return false;
+	lh_deny(lh, lh->head);
+	return true;
 }
 
 /*
@@ -556,10 +517,6 @@ static void lh_setw_done(struct tally_lh *lh, u64 old)
 {
 	const struct tally_lh_node *n;
 
-	if (tally_lw_w(old)) {
-		lh_word_bad(lh);
-		return;
-	}
 	lh->fast = tally_lw_bits(old) | tally_lh_slot_mask(tally_lw_owner(old));
 	for (n = lh->head; n; n = n->next)
 		lh->fast &= ~tally_lh_slot_mask(n->slot);
@@ -569,15 +526,26 @@ static void lh_setw_done(struct tally_lh *lh, u64 old)
 }
 
 /* FAA(-W) completes: FAST; queue not empty: post FAA(+W), SETW */
-static void lh_clrw_done(struct tally_lh *lh, u64 old)
+static void lh_clrw_done(struct tally_lh *lh)
 {
-	if (!tally_lw_w(old)) {
-		lh_word_bad(lh);
-		return;
-	}
 	lh->hm = TALLY_LH_FAST;
 	if (lh->head || lh->forced)
 		lh_post_setw(lh);
+}
+
+/* One of them completed; only one that is in flight can. */
+static void lh_w_done(struct tally_lh *lh, const struct tally_lh_event *ev)
+{
+	bool set = ev->kind == TALLY_LHE_SETW_DONE;
+
+	if (lh->hm != (set ? TALLY_LH_SETW : TALLY_LH_CLRW))
+		lh->out->bug = true;
+	else if (tally_lw_w(ev->old) == set)
+		lh_word_bad(lh);
+	else if (set)
+		lh_setw_done(lh, ev->old);
+	else
+		lh_clrw_done(lh);
 }
 
 /* What @slot has in the word. */
@@ -650,29 +618,18 @@ static void lh_loop_reset(struct tally_lh *lh, const struct tally_lh_event *ev)
 	bool w = tally_lw_w(ev->state);
 
 	if (lh->hm == TALLY_LH_SETW && w)
-		lh_setw_done(lh, ev->state & ~TALLY_LW_W);
+		lh_setw_done(lh, ev->state);
 	else if (lh->hm == TALLY_LH_SETW)
 		lh_post_setw(lh);
 	else if (lh->hm == TALLY_LH_CLRW && w)
 		lh_post_clrw(lh, ev);
 	else if (lh->hm == TALLY_LH_CLRW)
-		lh_clrw_done(lh, TALLY_LW_W);
+		lh_clrw_done(lh);
 
 	if (lh->sweep && lh_field(ev->state, lh->sweep))
 		lh_post_sweep(lh, lh->sweep, ev->state);
 	else
 		lh_swept(lh, ev->state);
-}
-
-/* A loopback operation completed; only one that is in flight can. */
-static void lh_w_done(struct tally_lh *lh, const struct tally_lh_event *ev)
-{
-	if (ev->kind == TALLY_LHE_SETW_DONE && lh->hm == TALLY_LH_SETW)
-		lh_setw_done(lh, ev->old);
-	else if (ev->kind == TALLY_LHE_CLRW_DONE && lh->hm == TALLY_LH_CLRW)
-		lh_clrw_done(lh, ev->old);
-	else
-		lh->out->bug = true;
 }
 
 /* ---- messages and sessions ---- */
@@ -1079,39 +1036,33 @@ static void lh_resync_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 }
 
 /*
- * session of i ends: queue -= i; SH -= i; cur = i: as REL with the value block
- *   marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i in the chain:
- *   leave it, the end of the tenure before it settles it
+ * session of i ends: queue -= i; SH -= i; F -= i; cur = i: as REL with the value
+ *   block marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i in the
+ *   chain: leave it, the end of the tenure before it settles it.
+ *   sweep: owner = i: FAA(-i); bit i: FAA(-bit i)
  */
-static void lh_session_gone(struct tally_lh *lh, struct tally_lh_node *node)
-{
-	int k = tally_lh_announced(lh, node);
-
-	if (node->mode)
-		lh_remove(lh, node);
-	if (node->gen)
-		lh_shared_remove(lh, node);
-	if (k >= 0)
-		lh->suc[k] = NULL;
-	if (lh->via == node) {
-		lh->via = NULL;
-		lh_grant_cur(lh);
-	}
-	if (lh->cur == node)
-		lh_end_tenure(lh);
-}
-
-/* session of i ends: F -= i.  sweep: owner = i: FAA(-i); bit i: FAA(-bit i) */
 static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	bool owner = !lh->cpu && tally_lw_owner(ev->state) == ev->slot;
+	struct tally_lh_node *node = ev->node;
+	int k = node ? tally_lh_announced(lh, node) : -1;
 
-	if (owner || (ev->node && lh->cur == ev->node))
+	if (owner || (node && lh->cur == node))
 		lh_emit(lh, TALLY_LHA_VALUE_BAD);
 	lh->fast &= ~tally_lh_slot_mask(ev->slot);
 	lh_fast_unasked(lh, tally_lh_slot_mask(ev->slot));
-	if (ev->node)
-		lh_session_gone(lh, ev->node);
+	if (k >= 0)
+		lh->suc[k] = NULL;
+	if (node && node->mode)
+		lh_remove(lh, node);
+	if (node && node->gen)
+		lh_shared_remove(lh, node);
+	if (node && lh->via == node) {
+		lh->via = NULL;
+		lh_grant_cur(lh);
+	}
+	if (node && lh->cur == node)
+		lh_end_tenure(lh);
 	if (!lh->cpu)
 		lh_sweep(lh, ev->slot, ev->state);
 }

@@ -72,10 +72,10 @@ static void home_op_done(struct tally_op *op)
 }
 
 /*
- * Under h->lock. What cannot be posted now counts as broken. While it is posted it
- * keeps the object, and with that the entry whose words it aims at.
+ * Under h->lock. What cannot be posted now counts as broken. While it is posted
+ * it keeps the object, and with that the entry whose words it aims at.
  */
-static struct home_op *home_post(struct tally_lock_home *h, u8 kind,
+static struct home_op *home_post(struct tally_lock_home *h, u8 kind, u16 slot,
 				 const struct tally_op *op)
 {
 	struct tally_arena *arena = h->object.arena;
@@ -95,54 +95,21 @@ static struct home_op *home_post(struct tally_lock_home *h, u8 kind,
 		return NULL;
 	}
 	addr = tally_arena_loop_addr(arena, h->object.word, &rkey);
-	hop->op = *op;
+	*hop = (struct home_op){
+		.op = *op,
+		.home = h,
+		.kind = kind,
+		.slot = slot,
+	};
 	hop->op.done = home_op_done;
 	hop->op.stats = &arena->node->stats;
 	hop->op.rkey = rkey;
 	hop->op.addr += addr;	/* it was an offset */
 	hop->op.addr2 += addr;
-	hop->home = h;
-	hop->kind = kind;
-	hop->slot = 0;
-	hop->done = false;
 	tally_object_get(&h->object);
 	tally_op_submit(loop, &hop->op);
 	tally_conn_put(loop);
 	return hop;
-}
-
-static void home_post_setw(struct tally_lock_home *h)
-{
-	struct tally_op op = {
-		.type = TALLY_OP_FAA,
-		.value = TALLY_LW_W,
-	};
-
-	h->main = home_post(h, TALLY_LHE_SETW_DONE, &op);
-}
-
-static void home_post_clrw(struct tally_lock_home *h, u64 delta)
-{
-	struct tally_op op = {
-		.type = delta ? TALLY_OP_FAA_FAA : TALLY_OP_FAA,
-		.addr = delta ? 8 : 0,
-		.value = delta ?: tally_lw_minus(TALLY_LW_W),
-		.value2 = tally_lw_minus(TALLY_LW_W),
-	};
-
-	h->main = home_post(h, TALLY_LHE_CLRW_DONE, &op);
-}
-
-static void home_post_sweep(struct tally_lock_home *h, u16 slot, u64 field)
-{
-	struct tally_op op = {
-		.type = TALLY_OP_FAA,
-		.value = tally_lw_minus(field),
-	};
-
-	h->sweep = home_post(h, TALLY_LHE_SWEEP_DONE, &op);
-	if (h->sweep)
-		h->sweep->slot = slot;
 }
 
 /* The handle of our own users, referenced, or NULL. */
@@ -158,85 +125,65 @@ struct tally_handle *tally_lock_home_user(struct tally_lock_home *h)
 	return handle;
 }
 
-static void home_send_local(struct tally_lock_home *h,
-			    const struct tally_lmsg *msg)
-{
-	struct tally_handle *handle = tally_lock_home_user(h);
-
-	if (!handle)
-		return;
-	home_local->message(handle, msg, NULL);
-	tally_handle_put(handle);
-}
-
-/* The node a SUCC names; our own users are reached through REL and GRANT. */
-static void home_next_name(struct tally_lock_home *h,
-			   const struct tally_lmsg *msg, char *name)
-{
-	struct tally_session *s;
-
-	name[0] = '\0';
-	if (!msg->next_slot || msg->next_slot == TALLY_SLOT_HOME)
-		return;
-	s = tally_session_at(home_node_of(h), msg->next_slot);
-	if (!s)
-		return;
-	strscpy(name, s->name, TALLY_NAME_SIZE);
-	tally_session_put(s);
-}
-
 /* A session without a live conn gets nothing: RESYNC makes up for it. */
 static void home_send(struct tally_lock_home *h, u16 slot,
 		      const struct tally_lmsg *msg)
 {
-	struct tally_object *object = &h->object;
 	struct tally_node *node = home_node_of(h);
-	char next[TALLY_NAME_SIZE];
+	struct tally_session *s, *next = NULL;
+	struct tally_handle *handle;
 	struct tally_msg_lock body;
-	struct tally_session *s;
 
 	if (slot == TALLY_SLOT_HOME) {
-		home_send_local(h, msg);
+		handle = tally_lock_home_user(h);
+		if (!handle)
+			return;
+		home_local->message(handle, msg, NULL);
+		tally_handle_put(handle);
 		return;
 	}
 	s = tally_session_at(node, slot);
 	if (!s)
 		return;
-	home_next_name(h, msg, next);
-	tally_lock_encode(&body, object->arena->id, object->id,
-			  object->generation, msg, next);
-	trace_tally_lock_message(true, object->arena->id, object->id,
+	tally_lock_encode(&body, h->object.arena->id, h->object.id,
+			  h->object.generation, msg);
+	/* SUCC names a node; our own users are reached by REL and GRANT. */
+	if (msg->next_slot > TALLY_SLOT_HOME)
+		next = tally_session_at(node, msg->next_slot);
+	if (next) {
+		strscpy(body.next, next->name, sizeof(body.next));
+		tally_session_put(next);
+	}
+	trace_tally_lock_message(true, h->object.arena->id, h->object.id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);
 	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
 	tally_session_put(s);
 }
 
-static void home_violation(struct tally_lock_home *h, u16 slot)
-{
-	struct tally_session *s;
-
-	if (WARN_ON_ONCE(slot == TALLY_SLOT_HOME))
-		return;
-	s = tally_session_at(home_node_of(h), slot);
-	if (!s)
-		return;
-	tally_session_violation(s, "lock protocol");
-	tally_session_put(s);
-}
-
 static void home_act(struct tally_lock_home *h,
 		     const struct tally_lh_action *a)
 {
+	struct tally_op op = { .type = TALLY_OP_FAA };
+	struct tally_session *s;
+
 	switch (a->kind) {
 	case TALLY_LHA_POST_SETW:
-		home_post_setw(h);
+		op.value = TALLY_LW_W;
+		h->main = home_post(h, TALLY_LHE_SETW_DONE, 0, &op);
 		break;
 	case TALLY_LHA_POST_CLRW:
-		home_post_clrw(h, a->delta);
+		if (a->delta) {
+			op.type = TALLY_OP_FAA_FAA;
+			op.addr = 8;
+		}
+		op.value2 = tally_lw_minus(TALLY_LW_W);
+		op.value = a->delta ?: op.value2;
+		h->main = home_post(h, TALLY_LHE_CLRW_DONE, 0, &op);
 		break;
 	case TALLY_LHA_POST_SWEEP:
-		home_post_sweep(h, a->slot, a->delta);
+		op.value = tally_lw_minus(a->delta);
+		h->sweep = home_post(h, TALLY_LHE_SWEEP_DONE, a->slot, &op);
 		break;
 	case TALLY_LHA_SEND:
 		home_send(h, a->slot, &a->msg);
@@ -244,7 +191,12 @@ static void home_act(struct tally_lock_home *h,
 	case TALLY_LHA_VALUE_BAD:
 		break;	/* locks have no value block */
 	case TALLY_LHA_VIOLATION:
-		home_violation(h, a->slot);
+		WARN_ON_ONCE(a->slot == TALLY_SLOT_HOME);
+		s = tally_session_at(home_node_of(h), a->slot);
+		if (!s)
+			break;
+		tally_session_violation(s, "lock protocol");
+		tally_session_put(s);
 		break;
 	case TALLY_LHA_WORD_BAD:
 		tally_node_event(home_node_of(h), "lock_word_bad",
@@ -429,14 +381,6 @@ static void home_work(struct work_struct *work)
 	tally_object_put(&h->object);
 }
 
-int tally_lock_home_check(struct tally_object *object, const char **reason)
-{
-	if (tally_lock_home(object)->class <= TALLY_CLASS_REGION)
-		return 0;
-	*reason = "not a class this type can have";
-	return -EINVAL;
-}
-
 /* Not visible yet: its words may be written by the CPU. */
 int tally_lock_home_create(struct tally_object *object, const char **reason)
 {
@@ -528,16 +472,6 @@ void tally_lock_home_destroy(struct tally_object *object)
 	kfree(h->answer);
 }
 
-static struct tally_lock_open *home_open(struct tally_open *open)
-{
-	return container_of(open, struct tally_lock_open, open);
-}
-
-static struct tally_lock_home *home_of(struct tally_open *open)
-{
-	return tally_lock_home(open->object);
-}
-
 /* Under h->lock: has the session anything of the lock? */
 static bool home_has_something(struct tally_lock_home *h,
 			       struct tally_lock_open *lo)
@@ -556,9 +490,9 @@ static bool home_has_something(struct tally_lock_home *h,
  */
 void tally_lock_home_close(struct tally_open *open)
 {
-	struct tally_lock_open *lo = home_open(open);
+	struct tally_lock_open *lo = tally_lock_open(open);
 	struct tally_session *s = open->attach->session;
-	struct tally_lock_home *h = home_of(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
 	bool over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
 	bool fence = false;
 
@@ -580,18 +514,19 @@ void tally_lock_home_close(struct tally_open *open)
 }
 
 /*
- * The last reference is gone. One that was closed is in no list, so that only one
- * that was not quite made takes the mutex here, in process context.
+ * The last reference is gone. One that was closed is in no list, so that only
+ * one that was not quite made takes the mutex here, in process context.
  */
 void tally_lock_home_forget(struct tally_open *open)
 {
-	struct tally_lock_open *lo = home_open(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
+	struct tally_lock_open *lo = tally_lock_open(open);
 
 	if (hlist_unhashed(&lo->list))
 		return;
-	mutex_lock(&home_of(open)->lock);
+	mutex_lock(&h->lock);
 	hlist_del_init(&lo->list);
-	mutex_unlock(&home_of(open)->lock);
+	mutex_unlock(&h->lock);
 }
 
 /* Under h->lock. */
@@ -613,8 +548,8 @@ static void home_event(struct tally_lock_home *h, struct tally_lh_node *node,
 void tally_lock_home_event(struct tally_open *open, u8 kind,
 			   const struct tally_lmsg *msg)
 {
-	struct tally_lock_open *lo = home_open(open);
-	struct tally_lock_home *h = home_of(open);
+	struct tally_lock_open *lo = tally_lock_open(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
 
 	mutex_lock(&h->lock);
 	if (!hlist_unhashed(&lo->list))
@@ -633,37 +568,28 @@ void tally_lock_home_local(struct tally_object *object, u8 kind,
 	mutex_unlock(&h->lock);
 }
 
-static struct tally_lmsg home_set_msg(struct tally_lock_home *h)
+/* Under h->lock. */
+static void home_send_set(struct tally_lock_home *h, u16 slot)
 {
-	return (struct tally_lmsg){
+	struct tally_lmsg msg = {
 		.type = TALLY_LM_SET,
 		.flags = h->set.cache ? TALLY_LMF_CACHE : 0,
 		.gen = h->set.grants,
 		.last = h->set.ms,
 	};
-}
 
-/* Under h->lock. */
-static void home_send_set(struct tally_lock_home *h, struct tally_session *s)
-{
-	struct tally_object *object = &h->object;
-	struct tally_lmsg msg = home_set_msg(h);
-	struct tally_msg_lock body;
-
-	tally_lock_encode(&body, object->arena->id, object->id,
-			  object->generation, &msg, NULL);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
+	home_send(h, slot, &msg);
 }
 
 /* A client has said all it has. */
 void tally_lock_home_resync_end(struct tally_open *open)
 {
-	struct tally_lock_home *h = home_of(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
 
 	tally_lock_home_event(open, TALLY_LHE_RESYNC_END, NULL);
 	mutex_lock(&h->lock);
 	if (h->set_changed && !h->dead)
-		home_send_set(h, open->attach->session);
+		home_send_set(h, tally_lock_open(open)->n.slot);
 	mutex_unlock(&h->lock);
 }
 
@@ -733,7 +659,6 @@ int tally_lock_home_set(struct tally_object *object,
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lock_open *lo;
-	struct tally_lmsg msg;
 	int err = 0;
 
 	mutex_lock(&h->lock);
@@ -742,10 +667,9 @@ int tally_lock_home_set(struct tally_object *object,
 	} else {
 		h->set = *set;
 		h->set_changed = true;
-		msg = home_set_msg(h);
-		home_send_local(h, &msg);
+		home_send_set(h, TALLY_SLOT_HOME);
 		hlist_for_each_entry(lo, &h->opens, list)
-			home_send_set(h, lo->open.attach->session);
+			home_send_set(h, lo->n.slot);
 	}
 	mutex_unlock(&h->lock);
 	return err;

@@ -122,10 +122,14 @@ tally_lock_home(struct tally_object *object)
 	return container_of(object, struct tally_lock_home, object);
 }
 
+static inline struct tally_lock_open *tally_lock_open(struct tally_open *open)
+{
+	return container_of(open, struct tally_lock_open, open);
+}
+
 int tally_lock_homes_init(const struct tally_lock_local *local);
 void tally_lock_homes_exit(void);
 
-int tally_lock_home_check(struct tally_object *object, const char **reason);
 int tally_lock_home_create(struct tally_object *object, const char **reason);
 void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 			  struct tally_rep_open *rep);

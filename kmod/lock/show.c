@@ -6,9 +6,9 @@
  */
 #include <linux/slab.h>
 #include "home/export.h"
+#include "lock/client.h"
 #include "lock/home.h"
 #include "lock/show.h"
-#include "lock/user.h"
 #include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
@@ -53,42 +53,66 @@ struct lock_asking {
 	DECLARE_BITMAP(silent, TALLY_SLOT_MAX + 1);
 };
 
-/* It goes to terminals. */
-static void who_comm(char comm[TASK_COMM_LEN], const struct tally_rep_who *rep)
+static u64 who_ms_since(u64 at)
 {
-	size_t i;
+	return div_u64(ktime_get_boottime_ns() - at, NSEC_PER_MSEC);
+}
 
-	static_assert(sizeof(rep->comm) == TASK_COMM_LEN);
-	for (i = 0; i < TASK_COMM_LEN - 1 && rep->comm[i]; i++)
-		comm[i] = rep->comm[i] >= ' ' && rep->comm[i] <= '~' ?
-			  rep->comm[i] : '?';
-	comm[i] = '\0';
+/* What this node has of a lock, and a user inside. Any context. */
+static void who_is(struct tally_handle *handle, struct tally_rep_who *rep)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+	struct tally_lock_req *req;
+	unsigned long flags;
+
+	memset(rep, 0, sizeof(*rep));
+	spin_lock_irqsave(&c->lock, flags);
+	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
+				       list);
+	if (req) {
+		rep->state = TALLY_WHO_INSIDE;
+		rep->pid = cpu_to_be32(req->pid);
+		rep->age_ms = cpu_to_be64(who_ms_since(req->granted_at));
+		strscpy_pad(rep->comm, req->comm, sizeof(rep->comm));
+	} else if (c->lc.st == TALLY_LC_CACHED) {
+		rep->state = TALLY_WHO_CACHED;
+	}
+	if (rep->state) {
+		rep->mode = c->lc.mode;
+		rep->lease_ms = cpu_to_be64(c->session ?
+				tally_session_lease_left(c->session) : U64_MAX);
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+}
+
+/* What the holder said @ms ago. */
+static void home_take(struct tally_lock_info *info,
+		      const struct tally_rep_who *rep, u64 ms)
+{
+	info->lease_ms = min(info->lease_ms, be64_to_cpu(rep->lease_ms));
+	if (rep->state == TALLY_WHO_CACHED)
+		info->state = "cached";
+	if (rep->state != TALLY_WHO_INSIDE)
+		return;
+	info->pid = be32_to_cpu(rep->pid);
+	info->age_ms = be64_to_cpu(rep->age_ms) + ms;
+	strscpy(info->comm, rep->comm, sizeof(info->comm));
 }
 
 /*
- * Under h->lock: what the holder said, if it was asked lately and has had it since.
- * If it has it in another mode than we see, it speaks of another tenure.
+ * Under h->lock: what the holder said, if it was asked lately and has had it
+ * since. If it has it in another mode than we see, it speaks of another tenure.
  */
 static void home_answer(struct tally_lock_home *h, struct tally_session *s,
 			struct tally_lock_info *info)
 {
 	const struct tally_lock_answer *answer = h->answer;
-	u64 now = ktime_get_boottime_ns(), ms;
 
-	if (!answer || answer->session != s->id ||
-	    now - answer->at > WHO_FRESH || h->changed_at > answer->at ||
-	    answer->rep.mode != (info->shared ? TALLY_LMODE_S : TALLY_LMODE_X))
-		return;
-	ms = div_u64(now - answer->at, NSEC_PER_MSEC);
-	info->lease_ms = min(info->lease_ms,
-			     be64_to_cpu(answer->rep.lease_ms));
-	if (answer->rep.state == TALLY_WHO_CACHED) {
-		info->state = "cached";
-		return;
-	}
-	info->pid = be32_to_cpu(answer->rep.pid);
-	info->age_ms = be64_to_cpu(answer->rep.age_ms) + ms;
-	who_comm(info->comm, &answer->rep);
+	if (answer && answer->session == s->id &&
+	    ktime_get_boottime_ns() - answer->at <= WHO_FRESH &&
+	    h->changed_at <= answer->at &&
+	    answer->rep.mode == (info->shared ? TALLY_LMODE_S : TALLY_LMODE_X))
+		home_take(info, &answer->rep, who_ms_since(answer->at));
 }
 
 static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
@@ -154,20 +178,14 @@ static void home_own_user(struct tally_lock_home *h,
 			  struct tally_lock_info *info)
 {
 	struct tally_handle *handle = tally_lock_home_user(h);
-	struct tally_lock_user user;
+	struct tally_rep_who rep;
 
 	if (!handle)
 		return;
-	tally_lock_client_user(handle, &user);
+	who_is(handle, &rep);
 	tally_handle_put(handle);
-	if (user.state == TALLY_WHO_CACHED)
-		info->state = "cached";
-	if (user.state != TALLY_WHO_INSIDE)
-		return;
-	info->pid = user.pid;
-	strscpy(info->comm, user.comm, sizeof(info->comm));
-	info->age_ms = div_u64(ktime_get_boottime_ns() - user.since,
-			       NSEC_PER_MSEC);
+	if (rep.state)
+		home_take(info, &rep, 0);
 }
 
 static const char *home_state(const struct tally_lh *lh, u16 holder)
@@ -183,9 +201,7 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 {
 	u64 *word = tally_arena_word(object->arena, object->word);
 	struct tally_lock_home *h = tally_lock_home(object);
-	struct tally_lh_node *n;
 	u64 state;
-	int k;
 
 	memset(info, 0, sizeof(*info));
 	mutex_lock(&h->lock);
@@ -197,16 +213,8 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 		       !tally_lw_owner(state);
 	info->token = max(h->lh.ng, READ_ONCE(word[1])) << 8;
 	info->state = home_state(&h->lh, info->holder_slot);
-	for (n = h->lh.head; n; n = n->next)
-		info->waiters++;
-	/* An announced successor waits as well. */
-	for (k = 0; k < TALLY_LH_CHAIN; k++)
-		info->waiters += h->lh.suc[k] ? 1 : 0;
-	info->age_ms = U64_MAX;
 	/* Of a fast tenure the home does not know when it began. */
-	if (h->lh.cur)
-		info->age_ms = div_u64(ktime_get_boottime_ns() -
-				       h->changed_at, NSEC_PER_MSEC);
+	info->age_ms = h->lh.cur ? who_ms_since(h->changed_at) : U64_MAX;
 	if (info->holder_slot)
 		home_slot_name(h, info->holder_slot, info->holder);
 	info->lease_ms = info->holder_slot == TALLY_SLOT_HOME ? U64_MAX : 0;
@@ -220,7 +228,10 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
 	mutex_unlock(&h->lock);
 }
 
-/* The name of the waiter at place @i in the queue, from 0, or -ENOENT. */
+/*
+ * The name of the waiter at place @i in the queue, from 0, or -ENOENT. An
+ * announced successor waits as well.
+ */
 int tally_lock_waiter(struct tally_object *object, u32 i,
 		      char name[TALLY_NAME_SIZE])
 {
@@ -256,6 +267,16 @@ static bool who_valid(const struct tally_rep_who *rep, u32 len)
 	return rep->mode == TALLY_LMODE_X || rep->mode == TALLY_LMODE_S;
 }
 
+/* It goes to terminals. */
+static void who_clean(char comm[TASK_COMM_LEN])
+{
+	size_t i;
+
+	for (i = 0; i < TASK_COMM_LEN && comm[i]; i++)
+		if (comm[i] < ' ' || comm[i] > '~')
+			comm[i] = '?';
+}
+
 /* Ask @s, where the holder is, and keep the answer. False: there was none. */
 static bool who_ask(struct tally_session *s, struct tally_lock_home *h,
 		    long timeout)
@@ -278,6 +299,7 @@ static bool who_ask(struct tally_session *s, struct tally_lock_home *h,
 	answer->at = ktime_get_boottime_ns();
 	err = tally_session_call(s, TALLY_MSG_WHO, &body, sizeof(body), reply,
 				 &len, timeout);
+	static_assert(sizeof(answer->rep.comm) == TASK_COMM_LEN);
 	memcpy(&answer->rep, reply, sizeof(answer->rep));
 	if (!err && !who_valid(&answer->rep, len)) {
 		tally_session_violation(s, "malformed answer to WHO");
@@ -286,6 +308,8 @@ static bool who_ask(struct tally_session *s, struct tally_lock_home *h,
 	if (err) {
 		kfree(answer);
 		answer = NULL;	/* nor does an older one hold any more */
+	} else {
+		who_clean(answer->rep.comm);
 	}
 	mutex_lock(&h->lock);
 	swap(h->answer, answer);
@@ -371,21 +395,8 @@ int tally_lock_ask_start(struct tally_node *node, const char *arena,
 /* A home asks for the user that holds its lock. */
 void tally_lock_who(struct tally_handle *handle, struct tally_sreq *req)
 {
-	struct tally_rep_who rep = {};
-	struct tally_lock_user user;
-	u64 age;
+	struct tally_rep_who rep;
 
-	tally_lock_client_user(handle, &user);
-	rep.state = user.state;
-	rep.mode = user.mode;
-	if (user.state)
-		rep.lease_ms =
-			cpu_to_be64(tally_session_lease_left(req->session));
-	if (user.state == TALLY_WHO_INSIDE) {
-		age = ktime_get_boottime_ns() - user.since;
-		rep.pid = cpu_to_be32(user.pid);
-		rep.age_ms = cpu_to_be64(div_u64(age, NSEC_PER_MSEC));
-		strscpy_pad(rep.comm, user.comm, sizeof(rep.comm));
-	}
+	who_is(handle, &rep);
 	tally_sreq_reply(req, 0, &rep, sizeof(rep));
 }

@@ -8,19 +8,18 @@
 
 /**
  * struct tally_lock_info - what `lock show` tells, at the home
- * @state: "free", "fast", "managed", "cached", "grace", "breaking"; "cached" where
- *	the home can know it: of its own users, and of others when they were asked
+ * @state: "free", "fast", "managed", "cached", "grace", "breaking"; "cached"
+ *	where the home can know it: of its own users, and of others when asked
  * @shared: it is held in shared mode
  * @holders: how many nodes hold it
  * @holder: node that holds it, one of them, "" if none
  * @holder_slot: its node slot
  * @token: token counter
- * @waiters: nodes in the queue
  * @age_ms: how long the user, or else the node, has it; U64_MAX where the home
  *	cannot know (fast)
  * @lease_ms: when the home could reclaim it without a word of the holder, or
  *	the holder itself gives it up if that is sooner; U64_MAX: it is ours
- * @fenced: nodes that did not answer to the break that is under way, or the last
+ * @fenced: nodes that did not answer to the break under way, or the last one
  * @pid: of the user; 0: kernel code, or not known
  * @comm: name of that user, else ""
  * @set: settings
@@ -32,7 +31,6 @@ struct tally_lock_info {
 	char holder[TALLY_NAME_SIZE];
 	u16 holder_slot;
 	u64 token;
-	u32 waiters;
 	u64 age_ms;
 	u64 lease_ms;
 	u32 fenced;
@@ -42,16 +40,8 @@ struct tally_lock_info {
 };
 
 void tally_lock_info(struct tally_object *object, struct tally_lock_info *info);
-/* Name of the i-th waiter, 0 or -ENOENT. */
 int tally_lock_waiter(struct tally_object *object, u32 i,
 		      char name[TALLY_NAME_SIZE]);
-
-/*
- * Ask the nodes that hold our locks of @arena ("": of all) which processes have
- * them; @lock: this one only, or "". Does not wait: the end is the event
- * "locks_asked", subject "ARENA/LOCK", "ARENA" or ""; tally_lock_info() tells the
- * answers for a few seconds. 0, -ENOMEM.
- */
 int tally_lock_ask_start(struct tally_node *node, const char *arena,
 			 const char *lock);
 void tally_lock_who(struct tally_handle *handle, struct tally_sreq *req);

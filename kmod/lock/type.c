@@ -7,8 +7,7 @@
 #include "lock/file.h"
 #include "lock/home.h"
 #include "lock/nl.h"
-#include "lock/recover.h"
-#include "lock/recv.h"
+#include "lock/session.h"
 #include "lock/show.h"
 #include <uapi/linux/tally.h>
 
@@ -44,7 +43,6 @@ const struct tally_type_ops tally_lock_type = {
 	.object_size	= sizeof(struct tally_lock_home),
 	.open_size	= sizeof(struct tally_lock_open),
 	.messages	= lock_messages,
-	.check		= tally_lock_home_check,
 	.create		= tally_lock_home_create,
 	.deleted	= tally_lock_home_delete,
 	.destroy	= tally_lock_home_destroy,

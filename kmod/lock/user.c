@@ -398,28 +398,3 @@ bool tally_lock_recalled(struct tally_lock_req *req)
 	return READ_ONCE(req->state) == TALLY_LOCK_REQ_HELD &&
 	       READ_ONCE(req->recalled);
 }
-
-/* What this node has of a lock, and a user inside. Any context. */
-void tally_lock_client_user(struct tally_handle *handle,
-			    struct tally_lock_user *user)
-{
-	struct tally_lock_client *c = tally_lock_client(handle);
-	struct tally_lock_req *req;
-	unsigned long flags;
-
-	memset(user, 0, sizeof(*user));
-	spin_lock_irqsave(&c->lock, flags);
-	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
-				       list);
-	if (req) {
-		user->state = TALLY_WHO_INSIDE;
-		user->pid = req->pid;
-		strscpy(user->comm, req->comm, sizeof(user->comm));
-		user->since = req->granted_at;
-	} else if (c->lc.st == TALLY_LC_CACHED) {
-		user->state = TALLY_WHO_CACHED;
-	}
-	if (user->state)
-		user->mode = c->lc.mode;
-	spin_unlock_irqrestore(&c->lock, flags);
-}

@@ -22,23 +22,4 @@ bool tally_lock_held(struct tally_lock_req *req);
 bool tally_lock_recalled(struct tally_lock_req *req);
 u64 tally_lock_lease_left(struct tally_lock_req *req);
 
-/**
- * struct tally_lock_user - what this node has of a lock, and which user
- * @state: enum tally_who
- * @mode: TALLY_LMODE_* of the tenure, 0: none
- * @pid: of a user inside, 0: kernel code
- * @comm: its name, else ""
- * @since: CLOCK_BOOTTIME ns at which it came in
- */
-struct tally_lock_user {
-	u8 state;
-	u8 mode;
-	pid_t pid;
-	char comm[TASK_COMM_LEN];
-	u64 since;
-};
-
-void tally_lock_client_user(struct tally_handle *handle,
-			    struct tally_lock_user *user);
-
 #endif

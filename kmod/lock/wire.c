@@ -5,10 +5,9 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-/* @next: SUCC: name of the successor; else NULL */
+/* All but the name of a successor. */
 void tally_lock_encode(struct tally_msg_lock *body, u32 arena, u32 object,
-		       u32 generation, const struct tally_lmsg *msg,
-		       const char *next)
+		       u32 generation, const struct tally_lmsg *msg)
 {
 	*body = (struct tally_msg_lock){
 		.object.arena = cpu_to_be32(arena),
@@ -22,8 +21,6 @@ void tally_lock_encode(struct tally_msg_lock *body, u32 arena, u32 object,
 		.next_gen = cpu_to_be64(msg->next_gen),
 		.next_session = cpu_to_be64(msg->next_session),
 	};
-	if (next)
-		strscpy(body->next, next, sizeof(body->next));
 }
 
 /* Is there in @body what no message of its type has? */

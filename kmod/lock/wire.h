@@ -7,8 +7,7 @@
 #include "lock/msg.h"
 
 void tally_lock_encode(struct tally_msg_lock *body, u32 arena, u32 object,
-		       u32 generation, const struct tally_lmsg *msg,
-		       const char *next);
+		       u32 generation, const struct tally_lmsg *msg);
 int tally_lock_decode(const struct tally_msg_lock *body,
 		      struct tally_lmsg *msg);
 

@@ -65,16 +65,6 @@ static inline u64 tally_token(u64 tenure, u8 local)
 	return tenure << 8 | local;
 }
 
-static inline u16 tally_token_epoch(u64 token)
-{
-	return token >> (TALLY_TENURE_BITS + 8);
-}
-
-static inline u64 tally_token_tenure(u64 token)
-{
-	return token >> 8 & ((1ULL << TALLY_TENURE_BITS) - 1);
-}
-
 static inline u8 tally_token_local(u64 token)
 {
 	return token & TALLY_TOKEN_LOCAL_MAX;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What sessions mean to locks, on both sides: links that break and come back,
- * snapshots, leases, ends.
+ * What sessions bring to locks, on both sides: messages, links that break and
+ * come back, snapshots, leases, ends; see struct tally_type_ops.
  */
 #include <linux/slab.h>
+#include "base/trace.h"
 #include "client/views.h"
 #include "home/export.h"
 #include "lock/client.h"
 #include "lock/home.h"
-#include "lock/recover.h"
+#include "lock/session.h"
+#include "lock/wire.h"
 #include "object/type.h"
 #include "session/session.h"
 
@@ -32,39 +34,33 @@ static struct lock_session **lock_session(struct tally_session *s)
 		tally_export_private(s, tally_type(TALLY_TYPE_LOCK));
 }
 
-/* What happened to a session: told to a lock that stands in it. */
-static void lock_tell(struct tally_handle *handle, struct tally_session *s,
-		      u16 what)
+/* What happened to a session, for those locks that stand in it. */
+struct lock_telling {
+	struct tally_session *session;
+	u16 what;
+};
+
+static void lock_tell(struct tally_handle *handle, void *ctx)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);
+	const struct lock_telling *t = ctx;
 	unsigned long flags;
 	bool in;
 
 	spin_lock_irqsave(&c->lock, flags);
 	/* One that was made while its link came up is up already. */
-	in = c->session == s && !(what == TALLY_LOCK_UP && c->lc.up);
+	in = c->session == t->session &&
+	     !(t->what == TALLY_LOCK_UP && c->lc.up);
 	spin_unlock_irqrestore(&c->lock, flags);
-	if (!in)
-		return;
-	tally_lock_signal(c, what);
-	/* What was taken from the outbox must not go out on the next link. */
-	if (what != TALLY_LOCK_LOST)
-		tally_lock_send_flush(c);
+	if (in)
+		tally_lock_signal(c, t->what);
 }
 
-static void lock_link_up(struct tally_handle *handle, void *ctx)
+static void locks_tell(struct tally_session *s, u16 what)
 {
-	lock_tell(handle, ctx, TALLY_LOCK_UP);
-}
+	struct lock_telling t = { .session = s, .what = what };
 
-static void lock_link_down(struct tally_handle *handle, void *ctx)
-{
-	lock_tell(handle, ctx, TALLY_LOCK_DOWN);
-}
-
-static void lock_session_lost(struct tally_handle *handle, void *ctx)
-{
-	lock_tell(handle, ctx, TALLY_LOCK_LOST);
+	tally_views_each(s, TALLY_TYPE_LOCK, lock_tell, &t);
 }
 
 /* What was handed over through this link may not have arrived. */
@@ -137,8 +133,7 @@ int tally_locks_session_created(struct tally_session *s)
 /* A session opens a lock of ours. */
 int tally_locks_open(struct tally_open *open)
 {
-	struct tally_lock_open *lo = container_of(open, struct tally_lock_open,
-						  open);
+	struct tally_lock_open *lo = tally_lock_open(open);
 	struct tally_lock_home *h = tally_lock_home(open->object);
 	struct tally_session *s = open->attach->session;
 	bool resyncing = READ_ONCE((*lock_session(s))->resyncing);
@@ -155,24 +150,15 @@ void tally_locks_session_live(struct tally_session *s, bool resumed)
 {
 	if (!resumed)
 		return;
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_up, s);
+	locks_tell(s, TALLY_LOCK_UP);
 	tally_session_send(s, TALLY_MSG_RESYNC, NULL, 0);
-}
-
-/* A client has said all it has. */
-int tally_locks_resync_end(struct tally_session *s)
-{
-	WRITE_ONCE((*lock_session(s))->resyncing, false);
-	tally_export_each(s, tally_type(TALLY_TYPE_LOCK),
-			  tally_lock_home_resync_end);
-	return 0;
 }
 
 /* The link broke; its QPs are destroyed. */
 void tally_locks_session_down(struct tally_session *s)
 {
 	tally_views_all(s->node, TALLY_TYPE_LOCK, lock_handed_bad, s);
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_link_down, s);
+	locks_tell(s, TALLY_LOCK_DOWN);
 	WRITE_ONCE((*lock_session(s))->resyncing, true);
 	tally_export_each(s, tally_type(TALLY_TYPE_LOCK), home_link_down);
 }
@@ -180,7 +166,7 @@ void tally_locks_session_down(struct tally_session *s)
 /* The session has ended: holders must know. */
 void tally_locks_session_lost(struct tally_session *s)
 {
-	tally_views_each(s, TALLY_TYPE_LOCK, lock_session_lost, s);
+	locks_tell(s, TALLY_LOCK_LOST);
 }
 
 /* The session is fenced: its QPs are destroyed. */
@@ -194,4 +180,84 @@ void tally_locks_session_over(struct tally_session *s)
 	*lock_session(s) = NULL;
 	tally_session_get(s);
 	queue_delayed_work(s->node->wq, &ls->later, 0);
+}
+
+/* The successor is told by a third node, which is home of nothing here. */
+enum tally_aim tally_lock_aim(const void *body)
+{
+	const struct tally_msg_lock *lock = body;
+
+	if (lock->type == TALLY_LM_HANDOVER)
+		return TALLY_AIM_SESSION;
+	return lock->type < TALLY_LM_GRANT ? TALLY_AIM_OPEN : TALLY_AIM_HANDLE;
+}
+
+/* A client says something about a lock of ours. */
+int tally_lock_message(struct tally_open *open, u16 type, const void *body,
+		       u32 len)
+{
+	struct tally_object *object = open->object;
+	struct tally_lmsg msg;
+
+	if (tally_lock_decode(body, &msg) ||
+	    tally_open_access(open) != TALLY_ACCESS_RW)
+		return -EPROTO;
+	trace_tally_lock_message(false, object->arena->id, object->id, msg.type,
+				 msg.gen);
+	tally_lock_home_event(open, TALLY_LHE_MSG, &msg);
+	return 0;
+}
+
+/* The home of a lock says something. */
+int tally_lock_notice(struct tally_handle *handle, u16 type, const void *body,
+		      u32 len)
+{
+	const struct tally_msg_lock *lock = body;
+	struct tally_lmsg msg;
+
+	if (tally_lock_decode(lock, &msg))
+		return -EPROTO;
+	tally_lock_client_message(handle, &msg, lock->next);
+	return 0;
+}
+
+/*
+ * Another client hands the lock over. Its message names our session with the
+ * home; that we wait, and for which generation, is for the table to judge.
+ */
+static int lock_handover(struct tally_session *from,
+			 const struct tally_msg_lock *lock)
+{
+	const struct tally_wire_object *object = &lock->object;
+	struct tally_session *home;
+	struct tally_handle *handle;
+	struct tally_lmsg msg;
+
+	if (tally_lock_decode(lock, &msg))
+		return -EPROTO;
+	home = tally_session_find(from->node, msg.next_session);
+	if (!home)
+		return 0;	/* ended meanwhile */
+	handle = tally_views_by_id(home, be32_to_cpu(object->arena),
+				   be32_to_cpu(object->object),
+				   be32_to_cpu(object->generation));
+	tally_session_put(home);
+	if (!handle)
+		return 0;
+	if (handle->ops == tally_type(TALLY_TYPE_LOCK))
+		tally_lock_client_message(handle, &msg, NULL);
+	tally_handle_put(handle);
+	return 0;
+}
+
+/* A lock is handed over to us, or a client has said all it has. */
+int tally_lock_news(struct tally_session *s, u16 type, const void *body,
+		    u32 len)
+{
+	if (type != TALLY_MSG_RESYNC)
+		return lock_handover(s, body);
+	WRITE_ONCE((*lock_session(s))->resyncing, false);
+	tally_export_each(s, tally_type(TALLY_TYPE_LOCK),
+			  tally_lock_home_resync_end);
+	return 0;
 }
