@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include "lock/break.h"
 #include "lock/home.h"
+#include "netlink/msg.h"
 #include "session/node.h"
 #include "session/session.h"
 
@@ -96,23 +97,18 @@ static void break_work(struct work_struct *work)
 	tally_object_put(object);
 }
 
-/**
- * tally_lock_break_start - begin to take a lock away from all that have it
- * @object: the lock
- *
+/*
  * Holders are told that they have lost it; the next waiter has a larger token.
  * Where a node was fenced, a lock of class external is given on when that
- * node's lease has ended. The end is the event "lock_broken", whose detail is
- * the number of nodes that were fenced, or "deleted" if the lock was.
- *
- * Context: process; does not wait.
- * Return: 0; -ESRCH: no node has it; -EALREADY: it is being broken; -EIDRM: it
- * was deleted; -ENOMEM.
+ * node's lease has ended. Does not wait: the end is the event "lock_broken",
+ * whose detail is the number of nodes that were fenced, or "deleted" if the
+ * lock was.
  */
-int tally_lock_break_start(struct tally_object *object)
+int tally_lock_nl_break(struct tally_object *object, struct genl_info *info)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
 	struct tally_lock_home *h = tally_lock_home(object);
+	const char *reason = NULL;
 	struct tally_lock_break *b;
 	int err = 0;
 
@@ -124,10 +120,13 @@ int tally_lock_break_start(struct tally_object *object)
 	mutex_lock(&h->lock);
 	if (h->dead) {
 		err = -EIDRM;
+		reason = "it was deleted meanwhile";
 	} else if (h->breaking) {
 		err = -EALREADY;
+		reason = "it is being taken away already";
 	} else if (!tally_lh_taken(&h->lh, tally_lock_home_word(h))) {
 		err = -ESRCH;
+		reason = "nobody has it";
 	} else {
 		tally_object_get(object);
 		h->fenced = 0;
@@ -138,7 +137,8 @@ int tally_lock_break_start(struct tally_object *object)
 		tally_lock_home_step(h, &ev);
 	}
 	mutex_unlock(&h->lock);
-	if (err)
-		kfree(b);
-	return err;
+	if (!err)
+		return 0;
+	kfree(b);
+	return tally_nl_fail(info->extack, NULL, reason, err);
 }

@@ -2,8 +2,9 @@
 #ifndef TALLY_LOCK_BREAK_H
 #define TALLY_LOCK_BREAK_H
 
+struct genl_info;
 struct tally_object;
 
-int tally_lock_break_start(struct tally_object *object);
+int tally_lock_nl_break(struct tally_object *object, struct genl_info *info);
 
 #endif

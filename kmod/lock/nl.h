@@ -15,8 +15,5 @@ struct tally_object;
 
 int tally_lock_nl_take(struct tally_object *object, struct genl_info *info);
 int tally_lock_nl_set(struct tally_object *object, struct genl_info *info);
-int tally_lock_nl_fill(struct sk_buff *skb, void *hdr,
-		       struct tally_object *object);
-int tally_lock_nl_break(struct tally_object *object, struct genl_info *info);
 
 #endif

@@ -9,6 +9,8 @@
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/show.h"
+#include "netlink/gen.h"
+#include "netlink/msg.h"
 #include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
@@ -33,6 +35,39 @@ struct tally_lock_answer {
 	u64 session;
 	u64 at;
 	struct tally_rep_who rep;
+};
+
+/**
+ * struct lock_info - what `lock show` tells, at the home
+ * @state: "free", "fast", "managed", "cached", "grace", "breaking"; "cached"
+ *	where the home can know it: of its own users, and of others when asked
+ * @shared: it is held in shared mode
+ * @holders: how many nodes hold it
+ * @holder: node that holds it, one of them, "" if none
+ * @holder_slot: its node slot
+ * @token: token counter
+ * @age_ms: how long the user, or else the node, has it; U64_MAX where the home
+ *	cannot know (fast)
+ * @lease_ms: when the home could reclaim it without a word of the holder, or
+ *	the holder itself gives it up if that is sooner; U64_MAX: it is ours
+ * @fenced: nodes that did not answer to the break under way, or the last one
+ * @pid: of the user; 0: kernel code, or not known
+ * @comm: name of that user, else ""
+ * @set: settings
+ */
+struct lock_info {
+	const char *state;
+	bool shared;
+	u32 holders;
+	char holder[TALLY_NAME_SIZE];
+	u16 holder_slot;
+	u64 token;
+	u64 age_ms;
+	u64 lease_ms;
+	u32 fenced;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+	struct tally_lock_set set;
 };
 
 /**
@@ -86,7 +121,7 @@ static void who_is(struct tally_handle *handle, struct tally_rep_who *rep)
 }
 
 /* What the holder said @ms ago. */
-static void home_take(struct tally_lock_info *info,
+static void home_take(struct lock_info *info,
 		      const struct tally_rep_who *rep, u64 ms)
 {
 	info->lease_ms = min(info->lease_ms, be64_to_cpu(rep->lease_ms));
@@ -104,7 +139,7 @@ static void home_take(struct tally_lock_info *info,
  * since. If it has it in another mode than we see, it speaks of another tenure.
  */
 static void home_answer(struct tally_lock_home *h, struct tally_session *s,
-			struct tally_lock_info *info)
+			struct lock_info *info)
 {
 	const struct tally_lock_answer *answer = h->answer;
 
@@ -159,7 +194,7 @@ static u32 home_holders(const struct tally_lh *lh, u64 state)
 }
 
 static void home_remote_user(struct tally_lock_home *h,
-			     struct tally_lock_info *info)
+			     struct lock_info *info)
 {
 	struct tally_session *s;
 	u64 now = ktime_get_boottime_ns(), until;
@@ -175,7 +210,7 @@ static void home_remote_user(struct tally_lock_home *h,
 
 /* Of our own users the home knows without asking. */
 static void home_own_user(struct tally_lock_home *h,
-			  struct tally_lock_info *info)
+			  struct lock_info *info)
 {
 	struct tally_handle *handle = tally_lock_home_user(h);
 	struct tally_rep_who rep;
@@ -197,7 +232,7 @@ static const char *home_state(const struct tally_lh *lh, u16 holder)
 	return holder ? "fast" : "free";
 }
 
-void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
+static void lock_info(struct tally_object *object, struct lock_info *info)
 {
 	u64 *word = tally_arena_word(object->arena, object->word);
 	struct tally_lock_home *h = tally_lock_home(object);
@@ -232,8 +267,8 @@ void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
  * The name of the waiter at place @i in the queue, from 0, or -ENOENT. An
  * announced successor waits as well.
  */
-int tally_lock_waiter(struct tally_object *object, u32 i,
-		      char name[TALLY_NAME_SIZE])
+static int lock_waiter(struct tally_object *object, u32 i,
+		       char name[TALLY_NAME_SIZE])
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lh_node *n = NULL;
@@ -250,6 +285,57 @@ int tally_lock_waiter(struct tally_object *object, u32 i,
 		home_slot_name(h, n->slot, name);
 	mutex_unlock(&h->lock);
 	return n ? 0 : -ENOENT;
+}
+
+static int put_holder(struct sk_buff *skb, const struct lock_info *info)
+{
+	if (!info->holder[0] && !info->holder_slot)
+		return 0;
+	if ((info->lease_ms != U64_MAX &&
+	     nla_put_u64_64bit(skb, TALLY_A_OBJECT_LEASE, info->lease_ms,
+			       TALLY_A_OBJECT_PAD)) ||
+	    (info->pid &&
+	     nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_PID, info->pid)) ||
+	    tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER, info->holder) ||
+	    tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER_COMM, info->comm) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_SHARED, info->shared) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_HOLDERS, info->holders) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_SLOT, info->holder_slot) ||
+	    (info->age_ms != U64_MAX &&
+	     nla_put_u64_64bit(skb, TALLY_A_OBJECT_AGE, info->age_ms,
+			       TALLY_A_OBJECT_PAD)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_waiter(struct sk_buff *skb, void *object, u32 i)
+{
+	char name[TALLY_NAME_SIZE];
+
+	if (lock_waiter(object, i, name))
+		return -ENOENT;
+	return skb ? nla_put_string(skb, TALLY_A_OBJECT_WAITER, name) : 0;
+}
+
+int tally_lock_nl_fill(struct sk_buff *skb, void *hdr,
+		       struct tally_object *object)
+{
+	struct lock_info info;
+
+	lock_info(object, &info);
+	if (nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
+			tally_lock_home(object)->class) ||
+	    nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ||
+	    nla_put_u64_64bit(skb, TALLY_A_OBJECT_TOKEN, info.token,
+			      TALLY_A_OBJECT_PAD) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_CACHE, info.set.cache) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_BUDGET, info.set.grants) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_BUDGET_MS, info.set.ms) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_FENCED, info.fenced) ||
+	    put_holder(skb, &info))
+		return -EMSGSIZE;
+	return tally_nl_put_list(skb, hdr, TALLY_A_OBJECT_WAITERS, put_waiter,
+				 object);
 }
 
 static bool who_valid(const struct tally_rep_who *rep, u32 len)
@@ -325,14 +411,14 @@ static void asking_ask(struct tally_lock_home *h, void *ctx)
 	struct tally_object *object = &h->object;
 	struct lock_asking *a = ctx;
 	unsigned long start = jiffies;
-	struct tally_lock_info info;
+	struct lock_info info;
 	struct tally_session *s;
 	long timeout;
 
 	if ((a->arena[0] && strcmp(a->arena, object->arena->config.name)) ||
 	    (a->lock[0] && strcmp(a->lock, object->config.name)))
 		return;
-	tally_lock_info(object, &info);
+	lock_info(object, &info);
 	if (info.holder_slot <= TALLY_SLOT_HOME || a->left <= 0 ||
 	    test_bit(info.holder_slot, a->silent))
 		return;
@@ -369,7 +455,7 @@ static void asking_work(struct work_struct *work)
  * @arena: of the locks of this arena only, "" of all
  * @lock: only this one of them, "": all
  *
- * What they say is shown by tally_lock_info() from then on, for some seconds. The
+ * What they say is shown by object-get from then on, for some seconds. The
  * end, a few seconds later at most, is the event "locks_asked", with the subject
  * "ARENA/LOCK", "ARENA" or "".
  *

@@ -3,6 +3,7 @@
 
 #include "home/export.h"
 #include "lock/api.h"
+#include "lock/break.h"
 #include "lock/client.h"
 #include "lock/file.h"
 #include "lock/home.h"
