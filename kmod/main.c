@@ -73,6 +73,7 @@ static void main_over(struct tally_session *s)
 {
 	const struct tally_type_ops *const *type;
 
+	tally_exports_quiet(s);
 	for (type = main_types; *type; type++)
 		if ((*type)->over)
 			(*type)->over(s);

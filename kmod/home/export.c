@@ -424,10 +424,26 @@ void tally_exports_live(struct tally_session *s)
 }
 
 /**
- * tally_exports_over - take back all a session was given
+ * tally_exports_quiet - see the requests of a session that are under way answered
  * @s: fenced; its QPs are destroyed and no request comes any more
  *
- * Context: process, sleeps until the requests under way are answered.
+ * An OPEN that was deferred must not come to a type behind its over().
+ *
+ * Context: process, sleeps.
+ */
+void tally_exports_quiet(struct tally_session *s)
+{
+	struct tally_export *export = s->home;
+
+	if (export)
+		wait_event(s->wait, !atomic_read(&export->busy));
+}
+
+/**
+ * tally_exports_over - take back all a session was given
+ * @s: of which no request is under way
+ *
+ * Context: process, sleeps.
  */
 void tally_exports_over(struct tally_session *s)
 {
@@ -438,7 +454,6 @@ void tally_exports_over(struct tally_session *s)
 
 	if (!export)
 		return;
-	wait_event(s->wait, !atomic_read(&export->busy));
 	cancel_work_sync(&export->reap);
 	llist_for_each_entry_safe(open, next, llist_del_all(&export->gone),
 				  reap)

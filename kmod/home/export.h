@@ -94,6 +94,7 @@ struct tally_export {
 
 int tally_exports_created(struct tally_session *s);
 void tally_exports_live(struct tally_session *s);
+void tally_exports_quiet(struct tally_session *s);
 void tally_exports_over(struct tally_session *s);
 int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len);
 void **tally_export_private(struct tally_session *s,
