@@ -33,42 +33,24 @@ enum api_asked {
 	API_ASKED_UPGRADE,
 };
 
-/**
- * struct tally_lock - a kernel user of a lock
- * @user: as every user
- * @req: its one request
- * @ops: what it is told by, NULL: nothing
- * @data: the callbacks' argument
- * @claimed: bit 0: acquiring, until it is answered
- * @watched: by lockdep
- * @map: for lockdep
- * @spin: all below; nests in the client's lock
- * @asked: whose answer is due
- * @try: it does not want to wait
- * @cancelled: it does not want the lock any more
- * @closing: it is being put
- * @told: API_*
- * @err: the answer
- * @token: the answer
- * @work: calls back
- */
+/* A kernel user of a lock. */
 struct tally_lock {
-	struct tally_api_user user;
-	struct tally_lock_req req;
-	const struct tally_lock_ops *ops;
-	void *data;
-	unsigned long claimed;
-	bool watched;
-	struct lockdep_map map;
-	spinlock_t spin;	/* all below */
-	enum api_asked asked;
-	bool try;
-	bool cancelled;
-	bool closing;
-	u8 told;
-	int err;
-	u64 token;
-	struct work_struct work;
+	struct tally_api_user user;	/* as every user */
+	struct tally_lock_req req;	/* its one request */
+	const struct tally_lock_ops *ops;	/* callbacks, or NULL */
+	void *data;	/* the callbacks' argument */
+	unsigned long claimed;	/* bit 0: acquiring, until it is answered */
+	bool watched;	/* by lockdep */
+	struct lockdep_map map;	/* for lockdep */
+	spinlock_t spin;	/* all below; nests in the client's lock */
+	enum api_asked asked;	/* whose answer is due */
+	bool try;	/* it does not want to wait */
+	bool cancelled;	/* it does not want the lock any more */
+	bool closing;	/* it is being put */
+	u8 told;	/* API_* */
+	int err;	/* the answer */
+	u64 token;	/* the answer */
+	struct work_struct work;	/* calls back */
 };
 
 static struct workqueue_struct *api_wq;
@@ -78,7 +60,7 @@ static void api_unclaim(struct tally_lock *lock)
 	clear_bit_unlock(0, &lock->claimed);
 }
 
-/* To acquire it, or to @upgrade what is held: 0, or why that cannot be asked. */
+/* To acquire it, or @upgrade what is held: 0, or why that cannot be asked. */
 static int api_claim(struct tally_lock *lock, bool upgrade)
 {
 	int err;
@@ -492,23 +474,38 @@ void tally_lock_set_ops(struct tally_lock *lock,
 }
 EXPORT_SYMBOL_GPL(tally_lock_set_ops);
 
-/* Claimed. What is asked for is noted before the answer can come. */
-static void api_begin(struct tally_lock *lock, enum api_asked asked, bool try)
+static int api_ask(struct tally_lock *lock, enum api_asked asked, u8 mode,
+		   bool try)
 {
+	bool upgrade = asked == API_ASKED_UPGRADE;
 	unsigned long flags;
+	int err;
 
+	if (!lock->ops)
+		return -EINVAL;
+	err = api_claim(lock, upgrade);
+	if (err)
+		return err;
+	/* What is asked for is noted before the answer can come. */
 	spin_lock_irqsave(&lock->spin, flags);
 	lock->asked = asked;
 	lock->try = try;
 	lock->cancelled = false;
 	spin_unlock_irqrestore(&lock->spin, flags);
-}
-
-/* No answer will come. */
-static void api_not_begun(struct tally_lock *lock)
-{
-	api_begin(lock, API_ASKED_NOTHING, false);
-	api_unclaim(lock);
+	err = upgrade ? tally_lock_request_upgrade(&lock->req) :
+			tally_lock_request(&lock->req, mode, try);
+	if (!err)
+		return 0;
+	spin_lock_irqsave(&lock->spin, flags);
+	if (err == -EAGAIN) {
+		lock->told |= API_REOPEN;
+		queue_work(api_wq, &lock->work);
+	} else {
+		lock->asked = API_ASKED_NOTHING;
+		api_unclaim(lock);
+	}
+	spin_unlock_irqrestore(&lock->spin, flags);
+	return err == -EAGAIN ? 0 : err;
 }
 
 /**
@@ -517,8 +514,7 @@ static void api_not_begun(struct tally_lock *lock)
  * @shared: beside other readers
  * @try: do not wait for other users: the answer is -EWOULDBLOCK then
  *
- * The lock belongs to @lock from the moment at which it is granted, which may be
- * before granted() runs.
+ * The lock belongs to @lock from its grant, which may be before granted() runs.
  *
  * Context: any but hard interrupts; does not wait.
  * Return: 0: granted() will be called, or has been; it will not: -EBUSY: an
@@ -528,27 +524,8 @@ static void api_not_begun(struct tally_lock *lock)
  */
 int tally_lock_acquire_async(struct tally_lock *lock, bool shared, bool try)
 {
-	unsigned long flags;
-	int err;
-
-	if (!lock->ops)
-		return -EINVAL;
-	err = api_claim(lock, false);
-	if (err)
-		return err;
-	api_begin(lock, API_ASKED_ACQUIRE, try);
-	err = tally_lock_request(&lock->req, shared ? TALLY_LMODE_S :
-						      TALLY_LMODE_X, try);
-	if (err == -EAGAIN) {
-		spin_lock_irqsave(&lock->spin, flags);
-		lock->told |= API_REOPEN;
-		queue_work(api_wq, &lock->work);
-		spin_unlock_irqrestore(&lock->spin, flags);
-		return 0;
-	}
-	if (err)
-		api_not_begun(lock);
-	return err;
+	return api_ask(lock, API_ASKED_ACQUIRE,
+		       shared ? TALLY_LMODE_S : TALLY_LMODE_X, try);
 }
 EXPORT_SYMBOL_GPL(tally_lock_acquire_async);
 
@@ -557,26 +534,15 @@ EXPORT_SYMBOL_GPL(tally_lock_acquire_async);
  * @lock: from tally_lock_get(), with callbacks, held shared
  *
  * Context: any but hard interrupts; does not wait.
- * Return: 0: granted() will be called, or has been: with 0 and the new token, or
- * the errors of tally_lock_upgrade_sync(), and the lock is still held shared but
- * for -ESTALE; it will not: -EBUSY, as for tally_lock_acquire_async(); -EINVAL:
- * no callbacks, or it is not held shared; -ESTALE; -EDEADLK: another user of
- * this node asked before.
+ * Return: 0: granted() will be called, or has been: with 0 and the new token,
+ * or the errors of tally_lock_upgrade_sync(), and the lock is still held shared
+ * but for -ESTALE; it will not: -EBUSY, as for tally_lock_acquire_async();
+ * -EINVAL: no callbacks, or it is not held shared; -ESTALE; -EDEADLK: another
+ * user of this node asked before.
  */
 int tally_lock_upgrade_async(struct tally_lock *lock)
 {
-	int err;
-
-	if (!lock->ops)
-		return -EINVAL;
-	err = api_claim(lock, true);
-	if (err)
-		return err;
-	api_begin(lock, API_ASKED_UPGRADE, true);
-	err = tally_lock_request_upgrade(&lock->req);
-	if (err)
-		api_not_begun(lock);
-	return err;
+	return api_ask(lock, API_ASKED_UPGRADE, TALLY_LMODE_X, true);
 }
 EXPORT_SYMBOL_GPL(tally_lock_upgrade_async);
 
@@ -585,8 +551,8 @@ EXPORT_SYMBOL_GPL(tally_lock_upgrade_async);
  * @lock: from tally_lock_get()
  *
  * Context: any but hard interrupts; does not wait.
- * Return: 0: granted() will be called with -ECANCELED; -EALREADY: nothing is asked
- * for, it has been answered, or it is an upgrade, which does not wait for users.
+ * Return: 0: granted() will be called with -ECANCELED; -EALREADY: nothing is
+ * asked for, it has been answered, or it is an upgrade, which does not wait.
  */
 int tally_lock_cancel_async(struct tally_lock *lock)
 {

@@ -16,7 +16,7 @@ static unsigned long break_limit(struct tally_lock_home *h)
 	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) + 1;
 }
 
-/* Under h->lock. What a session that had ended before had is on its way back. */
+/* Under h->lock. What one that had ended before had is on its way back. */
 static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 {
 	struct tally_node *node = h->object.arena->node;
@@ -50,7 +50,7 @@ static void break_fence(struct tally_lock_home *h)
 
 /*
  * Under h->lock: true at the end. After one was fenced nothing is left to wait
- * for; where none was, the home could not ask yet, and is given more time.
+ * for; else the home could not ask yet, and is given more time.
  */
 static bool break_over(struct tally_lock_home *h)
 {

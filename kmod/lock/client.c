@@ -77,7 +77,7 @@ static struct tally_lock_req *lock_answered(struct tally_lock_client *c)
 
 static void lock_tell_recall(struct tally_lock_req *req)
 {
-	if (req->recalled || req->state != TALLY_LOCK_REQ_HELD)
+	if (req->recalled)
 		return;
 	req->recalled = true;
 	req->news(req, TALLY_LOCK_NEWS_RECALL);
@@ -87,11 +87,12 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 {
 	struct tally_lock_req *req = lock_answered(c);
 
-	list_add_tail(&req->list, &c->holders);
 	if (!tally_lock_lease_valid(c)) {
-		c->pending |= TALLY_LOCK_LOST;	/* before the user hears of it */
+		c->pending |= TALLY_LOCK_LOST;	/* no user of it is inside */
+		tally_lock_req_end(req, c->error ?: -ENOTCONN);
 		return;
 	}
+	list_add_tail(&req->list, &c->holders);
 	tally_stat_inc(&c->handle->view->node->stats,
 		       tally_token_local(token) ? TALLY_STAT_LOCK_LOCAL :
 		       c->lc.fast ? TALLY_STAT_LOCK_FAST :
@@ -144,10 +145,6 @@ static void lock_lost(struct tally_lock_client *c)
 	c->pending &= ~TALLY_LOCK_DOWNGRADE;
 	list_for_each_entry_safe(req, next, &c->holders, list) {
 		list_del_init(&req->list);
-		if (req->state == TALLY_LOCK_REQ_WAITING) {
-			tally_lock_req_end(req, c->error ?: -ENOTCONN);
-			continue;
-		}
 		tally_stat_inc(&c->handle->view->node->stats,
 			       TALLY_STAT_LOCK_LOST);
 		req->state = TALLY_LOCK_REQ_LOST;
@@ -206,8 +203,8 @@ static void out_unpack(const struct tally_lock_out *out, struct tally_lmsg *msg)
 }
 
 /*
- * With c->lock. A home asks only one question after the other that BUSY answers,
- * and any message has it look at the word, which is all that LOOK says.
+ * With c->lock. A home asks one question at a time that BUSY answers, and any
+ * message has it look at the word, which is all that LOOK says.
  */
 static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 {
@@ -217,7 +214,7 @@ static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 	if (hint && waiting >= TALLY_LOCK_OUTBOX / 2)
 		return;
 	if (waiting == TALLY_LOCK_OUTBOX) {
-		/* Only a home that answers before it is asked fills the outbox. */
+		/* Only a home that answers unasked fills the outbox. */
 		lock_accuse(c);
 		return;
 	}
@@ -403,23 +400,10 @@ static bool lock_route(struct tally_lock_client *c,
 	return true;
 }
 
-/* Under c->lock: is nothing of us left that the handle must be kept for? */
-static bool lock_unpin(struct tally_lock_client *c)
-{
-	bool unpin = c->pinned && tally_lc_idle(&c->lc) && !c->wanted &&
-		     list_empty(&c->holders) && list_empty(&c->queue) &&
-		     (tally_lock_ours(c) || c->lc.st == TALLY_LC_DEAD);
-
-	if (unpin)
-		c->pinned = false;
-	return unpin;
-}
-
 /*
  * With c->lock: the way of the message that is sent now. Until the link to the
- * successor is known to have lasted a HANDOVER is in doubt: a break of it at any
- * later time is told to the home as LOST, which costs a GRANT that the successor
- * drops.
+ * successor is known to have lasted a HANDOVER is in doubt: a later break is
+ * told to the home as LOST, which costs a GRANT that the successor drops.
  */
 static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 					const struct tally_lmsg *msg,
@@ -528,7 +512,7 @@ static void lock_work(struct work_struct *work)
 		tally_session_violation(s, "lock protocol");
 		tally_session_put(s);
 	}
-	/* A message may be lost only together with its link: buffers become free. */
+	/* A message may be lost only with its link: buffers become free. */
 	while (send && !lock_send_all(c, GFP_NOIO))
 		schedule_timeout_uninterruptible(1);
 	tally_handle_put(c->handle);
@@ -585,7 +569,11 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	c->running = false;
 	send = !c->sending && c->out_head != c->out_tail;
 	c->sending |= send;
-	unpin = lock_unpin(c);
+	/* Is nothing of us left that the handle must be kept for? */
+	unpin = c->pinned && tally_lc_idle(&c->lc) && !c->wanted &&
+		list_empty(&c->holders) && list_empty(&c->queue) &&
+		(tally_lock_ours(c) || c->lc.st == TALLY_LC_DEAD);
+	c->pinned &= !unpin;
 	wake_up_var(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	if (send)
@@ -614,7 +602,7 @@ static void lock_op_done(struct tally_op *op)
 	tally_handle_put(handle);
 }
 
-/* A waiter comes into the queue first, then looks with c->lock, as wakers do. */
+/* A waiter queues first, then looks with c->lock, with which it is woken. */
 static bool lock_taken(struct tally_lock_client *c, u16 what)
 {
 	unsigned long flags;
@@ -733,8 +721,8 @@ void tally_lock_client_message(struct tally_handle *handle,
 }
 
 /*
- * The loopback conn is there again after an operation of our own users broke. To
- * the table that is a broken link; now the word says what was done.
+ * The loopback conn is there again after an operation of our own users broke.
+ * To the table that is a broken link; now the word says what was done.
  */
 static void lock_local_reset(struct tally_handle *handle)
 {

@@ -16,18 +16,12 @@
 #include "lock/file.h"
 #include "lock/user.h"
 
-/**
- * struct lock_file - an open lock
- * @file: as every open file
- * @req: its one request
- * @busy: held while acquiring, so that threads that share the file queue
- * @wait: woken when a held lock is recalled or lost
- */
+/* An open lock. */
 struct lock_file {
-	struct tally_file file;
-	struct tally_lock_req req;
-	struct mutex busy;	/* see above */
-	wait_queue_head_t wait;
+	struct tally_file file;	/* as every open file */
+	struct tally_lock_req req;	/* its one request */
+	struct mutex busy;	/* while acquiring: threads of the file queue */
+	wait_queue_head_t wait;	/* woken when a held lock is recalled or lost */
 };
 
 static enum tally_lock_req_state lockf_state(struct lock_file *lf)

@@ -115,7 +115,6 @@ static void lc_no_early(struct tally_lc *lc)
 	lc->early_succ = (struct tally_lc_succ){};
 }
 
-/* The users inside have lost the lock. */
 static void lc_lose(struct tally_lc *lc)
 {
 	if (!lc->users)
@@ -138,14 +137,12 @@ static void lc_die(struct tally_lc *lc, int err)
 	lc->err = err;
 }
 
-/* A word that breaks an assertion ends the use of the lock. */
 static void lc_word_bad(struct tally_lc *lc)
 {
 	lc_emit(lc, TALLY_LCA_WORD_BAD);
 	lc_die(lc, -EIO);
 }
 
-/* ENQUEUE(mode, try), WAIT */
 static void lc_enqueue(struct tally_lc *lc)
 {
 	lc_clear(lc, TALLY_LC_WAIT);
@@ -171,8 +168,7 @@ static void lc_claim_out(struct tally_lc *lc)
 /*
  * local user wants X | IDLE, claim none: post CAS(state, 0 -> i) and
  *   FAA(token, +1); ATT
- * local user wants S | IDLE, claim none: post FAA(state, +bit i) and
- *   FAA(token, +1); ATT
+ * local user wants S | IDLE, claim none: the same with FAA(state, +bit i)
  * A node that recently saw W, has no bit, or is in a cpu arena: ENQUEUE, WAIT.
  * With a claim the user waits for its removal, which has been posted.
  *
@@ -290,10 +286,7 @@ static void lc_again(struct tally_lc *lc)
 	}
 }
 
-/*
- * May one more local user have the tenure?  Before the recall always, after it
- * while the cohort budget lasts, and readers of an S tenure not at all.
- */
+/* May one more local user have it?  After a recall X, within the budget. */
 static bool lc_may_go_on(struct tally_lc *lc, bool late)
 {
 	if (!lc->want || !lc_fits(lc))
@@ -312,7 +305,7 @@ static bool lc_may_go_on(struct tally_lc *lc, bool late)
  *   then release
  *
  * Only tenures that can be had back without the home are worth keeping: in an
- * arena with words a managed one keeps W set for everybody.
+ * arena with words a managed one keeps W set for all.
  */
 static void lc_last_out(struct tally_lc *lc, bool late)
 {
@@ -326,10 +319,7 @@ static void lc_last_out(struct tally_lc *lc, bool late)
 		lc_release(lc);
 }
 
-/*
- * HOLD.  No user wants it any more, or not in this mode: go on as at local
- * unlock.
- */
+/* HOLD.  No user wants it, or not in this mode: go on as at local unlock. */
 static void lc_hold(struct tally_lc *lc, u64 tenure)
 {
 	lc->st = TALLY_LC_HOLD;
@@ -385,7 +375,6 @@ static void lc_not_upgraded(struct tally_lc *lc)
 	lc_hold_on(lc);
 }
 
-/* The tenure is exclusive now and has a new number. */
 static void lc_upgraded(struct tally_lc *lc, u64 tenure)
 {
 	lc->mode = TALLY_LMODE_X;
@@ -743,7 +732,6 @@ static void lc_unpark(struct tally_lc *lc)
  * SUCC(gen, ...) | WAIT, gen > last: early = it (the later one wins, whole: one
  *   for a generation that was burned leaves nothing), unless that is a
  *   REVOKE(gen, force): what is lost at once is not handed over
- * SUCC | else: drop (stale)
  */
 static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
@@ -787,7 +775,6 @@ static bool lc_may_hold_fast(const struct tally_lc *lc)
  * REVOKE(0) | ATT, DNF, UPF, DBT, fast HOLD: rv = 1 (must be remembered while
  *   in flight)
  * REVOKE(0) | fast CACHED: release
- * REVOKE(0) | else: ignore
  * REVOKE(gen > 0) | managed, gen = mine: rv = 1; CACHED: release now
  * REVOKE(gen > 0) | WAIT, gen > last: early = it (the later one wins)
  * REVOKE(gen, idle-only) | no user inside and nothing in flight: release, REL
@@ -796,7 +783,6 @@ static bool lc_may_hold_fast(const struct tally_lc *lc)
  * REVOKE(gen, force) | mine: users are told that the lock is lost, REL with the
  *   value block not valid at once.  What is in flight is given back when it
  *   has completed.
- * REVOKE | else: drop (stale)
  */
 static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg)
 {
@@ -869,8 +855,7 @@ static void lc_upgrade_granted(struct tally_lc *lc,
 
 /*
  * The home speaks first with SYNCED after a RESYNC that lists something.  Only
- * HANDOVER comes from another client.  What comes after the session's end is
- * dropped.
+ * HANDOVER comes from another client.
  */
 static void lc_msg(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
@@ -1102,10 +1087,7 @@ static void lc_link_up(struct tally_lc *lc)
 		lc_start(lc);
 }
 
-/*
- * lease over locally | any: drop everything, tell users the lock is lost, no
- *   HANDOVER any more
- */
+/* lease over locally | any: drop all, tell users it is lost, no HANDOVER */
 static void lc_lease_lost(struct tally_lc *lc)
 {
 	bool idle = tally_lc_idle(lc);

@@ -20,19 +20,17 @@
  *
  * Serialisation.  All steps of one lc run under one lock of the driver (a
  * spinlock is enough).  The actions of a step are carried out in the order of
- * the list and before the actions of a later step of the same lc: either under
- * that lock, or handed to one ordered queue.  An event that an action causes
- * (a post that fails, a message to the home on the same node, a callback that
- * unlocks) is given after the step has returned, never from inside it.
+ * the list and before those of a later step of the same lc.  An event that an
+ * action causes (a post that fails, a message to the home on the same node, a
+ * callback that unlocks) is given after the step, never from inside it.
  *
- * Local users.  The node has at most one request (TALLY_LCE_WANT) outstanding
- * and queues its other users above the table, in their order; the table serves
- * the one it was given by joining readers, by the tenure that is there, or by
- * a new one.  A WANT is answered by exactly one of GRANTED, FAILED and
- * CANCELLED; then comes the next one's.  CANCEL is answered in the same step
- * (CANCELLED) unless the WANT had been answered before: then it does nothing
- * and the user must unlock.  What is left of a cancelled request is the
- * table's own business; the next WANT of the same mode takes it over.
+ * Local users.  The node has at most one request (WANT) outstanding and queues
+ * its other users above the table, in their order.  A WANT is answered by
+ * exactly one of GRANTED, FAILED and CANCELLED; then comes the next one's.
+ * CANCEL is answered in the same step (CANCELLED) unless the WANT had been
+ * answered before: then it does nothing and the user must unlock.  What is left
+ * of a cancelled request is the table's own business; the next WANT of the same
+ * mode takes it over.
  *
  * After GRANTED a user is inside until its UNLOCK.  Several are inside together
  * only in shared mode.  RECALL says once per tenure, if a user is inside,
@@ -42,8 +40,8 @@
  * the time since RECALL).  RELEASED says that nothing of the node is left in
  * the lock or on its way there.
  *
- * DOWNGRADE is for the only user inside, which is there in X; it cannot fail and
- * has no answer.  UPGRADE is for a user inside in S and is answered by
+ * DOWNGRADE is for the only user inside, which is there in X; it cannot fail
+ * and has no answer.  UPGRADE is for a user inside in S and is answered by
  * UPGRADED or NOT_UPGRADED; the user keeps S meanwhile.  One is outstanding at
  * a time; an UNLOCK of its user before the answer makes the answer void.
  *
@@ -51,32 +49,28 @@
  * another node asks.  Managed tenures of a lock that has a word for this node
  * are given back all the same: the next one is fast and can be kept.
  *
- * Lease.  On each GRANTED the driver checks that the session's lease is valid
- * now, after the completion or message that brought it; if it is not, it does
- * not tell the user but gives TALLY_LCE_LEASE_LOST.  The same check comes
- * before every UNLOCK and WANT.  When the lease ends, LEASE_LOST is given to
- * every lc of the session before the home may reclaim anything: LOST and FAILED
- * must reach the users before that.  After it the lc answers FAILED(-ENOTCONN)
- * to every WANT until tally_lc_init() for a new session, which needs
+ * Lease.  On each GRANTED, and before every UNLOCK and WANT, the driver checks
+ * that the session's lease is valid now; if it is not, it does not tell the
+ * user but gives LEASE_LOST.  When the lease ends, LEASE_LOST is given to every
+ * lc of the session before the home may reclaim anything: LOST and FAILED must
+ * reach the users before that.  After it the lc answers FAILED(-ENOTCONN) to
+ * every WANT until tally_lc_init() for a new session, which needs
  * !tally_lc_busy().
  *
- * Word operations.  All operations on one word go to one lane.  POST_CAS_FAA is
- * CAS(state, @compare, @value) and FAA(token, 1), POST_FAA_FAA is
- * FAA(state, @value) and FAA(token, 1), both behind one doorbell; the
- * completion is good only if both are.  POST_FAA is FAA(state, @value);
- * POST_READ reads the state word; POST_TOKEN_FAA is FAA(token, 1).  Every post
- * is answered by one TALLY_LCE_OP_DONE with the table's @op, after a good
- * completion or, with @broken set, if the operation was flushed, failed or
- * could not be posted.  A broken operation is in doubt: it is never posted
- * again blindly.  The table asks for a READ after the resume and decides from
- * that, which is sound because by then the home has destroyed the old
- * responder QP, so that nothing of it can execute any more.
+ * Word operations.  All operations on one word go to one lane, those of a pair
+ * behind one doorbell; its completion is good only if both are.  Every post is
+ * answered by one OP_DONE with the table's @op, after a good completion or,
+ * with @broken set, if the operation was flushed, failed or could not be
+ * posted.  A broken operation is in doubt: it is never posted again blindly.
+ * The table asks for a READ after the resume and decides from that, which is
+ * sound because by then the home has destroyed the old responder QP, so that
+ * nothing of it can execute any more.
  *
  * Messages.  SEND goes to the home on the control conn, in order.  While the
  * link is down the table sends nothing; a message that could not be sent is
  * dropped, RESYNC makes up for it.  A message depends on word operations only
- * after their completion, since it goes by another QP, on which it could be there
- * first (race B21 in docs/protocol.md); the table keeps that order by itself.
+ * after their completion, since it goes by another QP, on which it could be
+ * there first (race B21 in docs/protocol.md); the table keeps that order.
  *
  * Successor.  HANDOVER goes to the node in @next_slot of the home, straight and
  * in parallel with the DONE behind it.  With a SUCC the driver says whether it
@@ -94,17 +88,14 @@
  *    what waits in a send queue of the driver is dropped, or it would go out in
  *    front of RESYNC and speak for a lock that has not been listed.
  * 3. LINK_UP to every lc.  An lc that has something to list answers with SEND
- *    of a RESYNC as its first action.  An lc that is made during this walk
- *    counts as visited.
+ *    of a RESYNC as its first action, and may send more behind that.  An lc
+ *    that is made during this walk counts as visited.
  * 4. Behind the last of them, RESYNC_END for the session.
  *
- * Messages of an lc that has been visited may go out before RESYNC_END; what
- * matters is the order per lock.
- *
- * VIOLATION: the home broke the protocol; end the session.  WORD_BAD: the word
- * does not hold what only this node may change; the table has stopped using
- * the lock, tell the home's administrator.  @bug in the list of actions: an
- * invariant of the driver or of the table is broken, WARN_ON_ONCE().
+ * VIOLATION: end the session.  WORD_BAD: the word does not hold what only this
+ * node may change; the table has stopped using the lock, tell the home's
+ * administrator.  @bug in the list of actions: an invariant of the driver or of
+ * the table is broken, WARN_ON_ONCE().
  *
  * Life.  An lc keeps @last, the highest generation accepted.  Keep the lc until
  * the session ends: a fresh one in the same session would take a repeated
@@ -133,10 +124,10 @@ enum tally_lc_op {
 	TALLY_LC_OP_ACQ_S,	/* FAA of the own bit, and token */
 	TALLY_LC_OP_REL,	/* FAA that takes owner or bit out */
 	TALLY_LC_OP_DOWN,	/* FAA: bit in, owner out */
-	TALLY_LC_OP_UPG,	/* CAS from only the own bit to owner, and token */
+	TALLY_LC_OP_UPG,	/* CAS from just the own bit to owner, token */
 	TALLY_LC_OP_CLAIM,	/* FAA that takes a bit out that is no hold */
 	TALLY_LC_OP_READ,	/* READ of a word in doubt */
-	TALLY_LC_OP_TOKEN,	/* FAA of the token: the tenure needs a number */
+	TALLY_LC_OP_TOKEN,	/* FAA of the token for a tenure */
 };
 
 /* The own bit in the word where it is not a hold. */
@@ -147,16 +138,11 @@ enum tally_lc_claim {
 	TALLY_LC_CLAIM_DOUBT,	/* its removal is in doubt */
 };
 
-/**
- * struct tally_lc_succ - the next holder
- * @gen: generation that is handed to it, 0: there is none
- * @session: its session at the home
- * @slot: its slot at the home
- */
+/* The next holder. */
 struct tally_lc_succ {
-	u64 gen;
-	u64 session;
-	u16 slot;
+	u64 gen;	/* generation that is handed to it, 0: there is none */
+	u64 session;	/* its session at the home */
+	u16 slot;	/* its slot at the home */
 };
 
 struct tally_lc_actions;
@@ -245,9 +231,9 @@ enum tally_lc_event_kind {
 	TALLY_LCE_CANCEL,	/* it does not any more */
 	TALLY_LCE_UNLOCK,	/* a user inside leaves: late */
 	TALLY_LCE_DOWNGRADE,	/* the only user inside goes on in S */
-	TALLY_LCE_UPGRADE,	/* a user in S wants X if that needs no waiting */
+	TALLY_LCE_UPGRADE,	/* a user in S wants X without waiting */
 	TALLY_LCE_SET,		/* settings: cache, budget */
-	TALLY_LCE_OP_DONE,	/* an operation ended: op, broken, state, token */
+	TALLY_LCE_OP_DONE,	/* one ended: op, broken, state, token */
 	TALLY_LCE_MSG,		/* a message came: msg, linked */
 	TALLY_LCE_HANDED_BAD,	/* a HANDOVER may be lost: msg.next_gen */
 	TALLY_LCE_LINK_DOWN,	/* the link broke */
@@ -255,38 +241,25 @@ enum tally_lc_event_kind {
 	TALLY_LCE_LEASE_LOST,	/* the session has ended */
 };
 
-/**
- * struct tally_lc_event - one event
- * @kind: enum tally_lc_event_kind
- * @op: OP_DONE: enum tally_lc_op
- * @mode: WANT: TALLY_LMODE_*
- * @broken: OP_DONE: no good completion
- * @try: WANT: wait for no other user
- * @direct: WANT: the lock was managed a moment ago, ask the home without
- *	trying the word first (a hint, ignored together with @try)
- * @late: UNLOCK: the time after a recall has run out
- * @linked: MSG, SUCC: there is a link to the successor
- * @cache: SET: keep the lock when no node waits
- * @budget: SET: local grants after a recall
- * @state: OP_DONE: value the state word had before the operation, or was read
- * @token: OP_DONE: value the token word had before the FAA (ACQ_X, ACQ_S, UPG,
- *	TOKEN)
- * @msg: MSG: the message
- */
+/* One event. */
 struct tally_lc_event {
-	u8 kind;
-	u8 op;
-	u8 mode;
-	bool broken;
-	bool try;
+	u8 kind;	/* enum tally_lc_event_kind */
+	u8 op;		/* OP_DONE: enum tally_lc_op */
+	u8 mode;	/* WANT: TALLY_LMODE_* */
+	bool broken;	/* OP_DONE: no good completion */
+	bool try;	/* WANT: wait for no other user */
+	/*
+	 * WANT: the lock was managed a moment ago, ask the home without trying
+	 * the word first (a hint, ignored together with try)
+	 */
 	bool direct;
-	bool late;
-	bool linked;
-	bool cache;
-	u16 budget;
-	u64 state;
-	u64 token;
-	struct tally_lmsg msg;
+	bool late;	/* UNLOCK: the time after a recall has run out */
+	bool linked;	/* MSG, SUCC: there is a link to the successor */
+	bool cache;	/* SET: keep the lock when no node waits */
+	u16 budget;	/* SET: local grants after a recall */
+	u64 state;	/* OP_DONE: the state word before it, or as read */
+	u64 token;	/* OP_DONE: the token word before its FAA */
+	struct tally_lmsg msg;	/* MSG: the message */
 };
 
 /* What the driver does. */
@@ -318,36 +291,23 @@ enum tally_lc_action_kind {
 	TALLY_LCA_WORD_BAD,	/* the word holds what it cannot hold */
 };
 
-/**
- * struct tally_lc_action - one action
- * @kind: enum tally_lc_action_kind
- * @err: FAILED, NOT_UPGRADED: negative errno
- * @token: GRANTED, UPGRADED: fencing token
- * @compare: POST_CAS_FAA: value the state word must have
- * @value: POST_CAS_FAA: value it gets; POST_FAA_FAA, POST_FAA: what is added
- * @msg: SEND, HANDOVER: message; of no meaning in others
- */
+/* One action. */
 struct tally_lc_action {
-	u8 kind;
-	int err;
-	u64 token;
-	u64 compare;
-	u64 value;
-	struct tally_lmsg msg;
+	u8 kind;	/* enum tally_lc_action_kind */
+	int err;	/* FAILED, NOT_UPGRADED: negative errno */
+	u64 token;	/* GRANTED, UPGRADED: fencing token */
+	u64 compare;	/* POST_CAS_FAA: value the state word must have */
+	u64 value;	/* CAS: value it gets; FAA: what is added */
+	struct tally_lmsg msg;	/* SEND, HANDOVER; of no meaning in others */
 };
 
 #define TALLY_LC_ACTIONS	6
 
-/**
- * struct tally_lc_actions - what a step wants done, in this order
- * @n: number of actions
- * @bug: an own invariant is broken
- * @a: the actions
- */
+/* What a step wants done, in this order. */
 struct tally_lc_actions {
-	u8 n;
-	bool bug;
-	struct tally_lc_action a[TALLY_LC_ACTIONS];
+	u8 n;		/* number of actions */
+	bool bug;	/* an own invariant is broken */
+	struct tally_lc_action a[TALLY_LC_ACTIONS];	/* the actions */
 };
 
 void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,

@@ -8,7 +8,7 @@
 
 #include "lock/fsm_home.h"
 
-/* The place of @node among the announced successors, or -1. */
+/* Returns its place in the chain, or -1. */
 int tally_lh_announced(const struct tally_lh *lh,
 		       const struct tally_lh_node *node)
 {
@@ -28,7 +28,7 @@ static bool lh_on_record(const struct tally_lh *lh,
 	       node->gen || node->mode;
 }
 
-/* Does the table not point to @node any more, nor tell by it what came of cur? */
+/* Does the table point to @node no more, nor know by it what came of cur? */
 bool tally_lh_node_idle(const struct tally_lh *lh,
 			const struct tally_lh_node *node)
 {
@@ -65,7 +65,7 @@ static void lh_send_slot(struct tally_lh *lh, u16 slot, struct tally_lmsg msg)
 	a->msg = msg;
 }
 
-/* Nothing is sent between a break and RESYNC; that repeats what is still due. */
+/* Nothing is sent between a break and RESYNC, which repeats what is due. */
 static void lh_send_msg(struct tally_lh *lh, const struct tally_lh_node *node,
 			struct tally_lmsg msg)
 {
@@ -183,8 +183,6 @@ static void lh_try_over(struct tally_lh *lh)
 			n->asked = TALLY_LH_ASKED_NOT;
 }
 
-/* ---- queue ---- */
-
 static void lh_push(struct tally_lh *lh, struct tally_lh_node *node, u8 mode,
 		    bool try)
 {
@@ -239,8 +237,6 @@ static void lh_deny(struct tally_lh *lh, struct tally_lh_node *node)
 	lh_remove(lh, node);
 	lh_send(lh, node, TALLY_LM_DENIED, 0, 0);
 }
-
-/* ---- holders of managed tenures ---- */
 
 static void lh_shared_add(struct tally_lh *lh, struct tally_lh_node *node,
 			  u64 gen)
@@ -326,7 +322,6 @@ static void lh_word_bad(struct tally_lh *lh)
 
 /* ---- the pump: what is next, seen from state and word only ---- */
 
-/* post FAA(+W), SETW */
 static void lh_post_setw(struct tally_lh *lh)
 {
 	lh->hm = TALLY_LH_SETW;
@@ -548,7 +543,6 @@ static void lh_w_done(struct tally_lh *lh, const struct tally_lh_event *ev)
 		lh_clrw_done(lh);
 }
 
-/* What @slot has in the word. */
 static u64 lh_field(u64 state, u16 slot)
 {
 	u64 bit = tally_lh_slot_mask(slot) & tally_lw_bits(state);
@@ -803,8 +797,8 @@ static void lh_busy(struct tally_lh *lh, const struct tally_lh_event *ev)
 
 /*
  * Can i hold gen?  What is on record decides.  A tenure that is not on record
- * was ended by rule G: a message of one that came after it in the chain overtook
- * this snapshot, and the DONE behind it.
+ * was ended by rule G: a message of one behind it in the chain overtook this
+ * snapshot, and the DONE behind it.
  */
 static bool lh_can_hold(const struct tally_lh *lh,
 			const struct tally_lh_node *node,
@@ -1036,9 +1030,9 @@ static void lh_resync_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 }
 
 /*
- * session of i ends: queue -= i; SH -= i; F -= i; cur = i: as REL with the value
- *   block marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i in the
- *   chain: leave it, the end of the tenure before it settles it.
+ * session of i ends: queue -= i; SH -= i; F -= i; cur = i: as REL with the
+ *   value block marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i
+ *   in the chain: leave it, the end of the tenure before it settles it.
  *   sweep: owner = i: FAA(-i); bit i: FAA(-bit i)
  */
 static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev)
@@ -1068,8 +1062,8 @@ static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 }
 
 /*
- * break: managed holders get REVOKE(gen, force).  Fast ones: enter managed mode,
- * REVOKE(0, force).  ng rises by one even if no node waits
+ * break: managed holders get REVOKE(gen, force).  Fast ones: enter managed
+ * mode, REVOKE(0, force).  ng rises by one even if no node waits
  */
 static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
@@ -1089,9 +1083,8 @@ static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev)
 }
 
 /*
- * Start a lock whose tenure numbers and token word start at @tenure: the arena's
- * highest so far, or tally_tenure_first() of the home's epoch.  Returns the
- * first value of the state word.
+ * Start a lock whose tenure numbers and token word start at @tenure.  Returns
+ * the first value of the state word.
  */
 u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure)
 {
@@ -1117,7 +1110,6 @@ void tally_lh_node_init(struct tally_lh_node *node, u16 slot, u64 session,
 	};
 }
 
-/* One event.  The caller serialises the steps of one lock. */
 void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 		   struct tally_lh_actions *out)
 {
@@ -1166,7 +1158,7 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 }
 
 /*
- * Has any node the lock?  One that waits may count, as long as its bit is in the
+ * Has any node the lock?  One that waits may count, while its bit is in the
  * word.  What was granted before the home's start, in grace, it does not know.
  */
 bool tally_lh_taken(const struct tally_lh *lh, u64 state)

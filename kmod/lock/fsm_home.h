@@ -28,33 +28,27 @@
  * A step must not see words read before an earlier step.  A cpu arena passes
  * zeros.
  *
- * Nodes.  The driver makes a tally_lh_node before the first message of a session
- * on this lock comes in (tally_lh_node_init(), @up false if the session is
- * between its break and the end of its RESYNC) and passes it with every event
- * of that session.  It may free it after SESSION_END, or when
- * tally_lh_node_idle() and the session has nothing in the word.  A node stands
- * for one session: one that attaches again has a new one.
- * The home's own users are a client like the others, in slot 1, whose
+ * Nodes.  The driver makes a tally_lh_node before the first message of a
+ * session on this lock comes in and passes it with every event of that session.
+ * It may free it after SESSION_END, or when tally_lh_node_idle() and the
+ * session has nothing in the word.  A session that attaches again has a new
+ * one.  The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback
  * lane.  To them a broken loopback QP is a broken link: LINK_DOWN for the
  * client, its queued messages delivered, LINK_DOWN for the node, and after the
  * LOOP_RESET LINK_UP, the RESYNC delivered, RESYNC_END.
  *
- * Loopback operations.  POST_SETW is FAA(state, W).  POST_CLRW is
- * FAA(token, @delta), left out if @delta is 0, then FAA(state, -W), one
- * doorbell; its completion is that of both.  POST_SWEEP is FAA(state, -@delta),
- * which takes owner or bit of @slot out.
- * All go to the one loopback lane of that word and are answered by SETW_DONE,
- * CLRW_DONE and SWEEP_DONE with the value the state word had.  At most one of
- * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Each takes a
- * round trip through the NIC, longer than a message (race B20 in
- * docs/protocol.md): so W is set when the first one has to wait, stays while the
- * queue passes the lock on by messages alone, and is cleared when none is left;
- * and nothing waits for any of them in a completion handler.  If the loopback QP
- * breaks: destroy it, make a new one, give completions that were reaped before,
- * then LOOP_RESET to every lock; the table posts again what the word shows as not
- * done.
+ * Loopback operations.  All go to the one loopback lane of that word, those of
+ * a pair behind one doorbell, and are answered by SETW_DONE, CLRW_DONE and
+ * SWEEP_DONE with the value the state word had.  At most one of POST_SETW and
+ * POST_CLRW and one POST_SWEEP are outstanding.  Each takes a round trip
+ * through the NIC, longer than a message (race B20 in docs/protocol.md): so W
+ * is set when the first one has to wait, stays while the queue passes the lock
+ * on by messages alone, and is cleared when none is left; and nothing waits for
+ * any of them in a completion handler.  If the loopback QP breaks: destroy it,
+ * make a new one, give completions that were reaped before, then LOOP_RESET to
+ * every lock; the table posts again what the word shows as not done.
  *
  * Messages.  SEND names a slot.  It is dropped if that session has no live
  * control conn.  The table itself is silent towards a node between its break
@@ -84,30 +78,29 @@
  * 4. the slot is free when every lock has been visited and its field is out of
  *    each word: !tally_lh_sweeping() after SESSION_END or a later step.
  *
- * Steps 2 and 3 are per class: region locks are visited right after 1.  The
- * sweep is a grant, since the next CAS can succeed as soon as it has executed.
- * Visiting a lock late, at its first conflict, is allowed in the same order.
+ * The sweep is a grant, since the next CAS can succeed as soon as it has
+ * executed.  Visiting a lock late, at its first conflict, is allowed in the
+ * same order.
  *
- * Tries.  A try is queued only where no other node waits, and then the holder is
- * asked whether it is inside: REVOKE with IDLE_ONLY, answered by a
- * release or by BUSY, which denies the try.  Those behind it wait meanwhile.
+ * Tries.  A try is queued only where no other node waits, and then the holder
+ * is asked whether it is inside: REVOKE with IDLE_ONLY, answered by a release
+ * or by BUSY, which denies the try.  Those behind it wait meanwhile.
  *
- * Break by an administrator.  BREAK sends REVOKE with FORCE to all that have the
- * lock now, after FAA(+W) where that is needed.  A holder that does not answer
- * is the driver's to fence: SESSION_END.
+ * Break by an administrator.  BREAK sends REVOKE with FORCE to all that have
+ * the lock now, after FAA(+W) where that is needed.  A holder that does not
+ * answer is the driver's to fence: SESSION_END.
  *
  * Grace.  A lock of class external that is made within one lease after the
  * start of an unclean home is made with TALLY_LH_GRACE: its word is born with W
  * set, requests queue, and GRACE_OVER lets the first one in.  The word is
- * written by the CPU before the table is reachable by anybody.
+ * written by the CPU before the table can be reached.
  *
  * VIOLATION: that node broke the protocol, end its session.  WORD_BAD: the word
- * was changed by one that may not; the table has stopped, forgotten queue
- * and holder, and answers nothing any more: delete the lock, which also ends the
- * waiting of its users.
- * @more: the list was full: give TALLY_LHE_MORE before anything else happens to
- * the lock; a large group of readers is granted or recalled in several steps.
- * @bug: an own invariant is broken, WARN_ON_ONCE().
+ * was changed by one that may not; the table has stopped, forgotten queue and
+ * holder, and answers nothing any more: delete the lock, which also ends the
+ * waiting of its users.  @more: the list was full: give MORE before anything
+ * else happens to the lock; a large group of readers is granted or recalled in
+ * several steps.  @bug: an own invariant is broken, WARN_ON_ONCE().
  */
 
 /* What decides about the lock. */
@@ -132,28 +125,17 @@ enum tally_lh_asked {
 	TALLY_LH_ASKED_FORCE,	/* at once */
 };
 
-/**
- * struct tally_lh_node - one session at one lock; all fields are the table's
- * @next: behind it in the queue, or in the list of shared holders
- * @session: id of the session, which SUCC names
- * @gen: generation of its shared tenure, else 0
- * @slot: node slot
- * @mode: TALLY_LMODE_* asked for, 0 when not queued
- * @try: asked not to wait
- * @asked: enum tally_lh_asked, of its managed tenure
- * @force: that tenure is to be ended
- * @up: messages may be sent
- */
+/* One session at one lock; all fields are the table's. */
 struct tally_lh_node {
-	struct tally_lh_node *next;
-	u64 session;
-	u64 gen;
-	u16 slot;
-	u8 mode;
-	bool try;
-	u8 asked;
-	bool force;
-	bool up;
+	struct tally_lh_node *next;	/* behind it in queue or holders */
+	u64 session;	/* id of the session, which SUCC names */
+	u64 gen;	/* generation of its shared tenure, else 0 */
+	u16 slot;	/* node slot */
+	u8 mode;	/* TALLY_LMODE_* asked for, 0 when not queued */
+	bool try;	/* asked not to wait */
+	u8 asked;	/* enum tally_lh_asked, of its managed tenure */
+	bool force;	/* that tenure is to be ended */
+	bool up;	/* messages may be sent */
 };
 
 /*
@@ -226,24 +208,15 @@ enum tally_lh_event_kind {
 	TALLY_LHE_MORE,		/* the last step's list was full */
 };
 
-/**
- * struct tally_lh_event - one event
- * @kind: enum tally_lh_event_kind
- * @slot: SWEEP_DONE, RESYNC_END, SESSION_END: node slot
- * @node: the session at this lock, if it has a node
- * @state: state word now
- * @token: token word now, read after @state
- * @old: value of the state word before a loopback operation
- * @msg: MSG: the message
- */
+/* One event. */
 struct tally_lh_event {
-	u8 kind;
-	u16 slot;
-	struct tally_lh_node *node;
-	u64 state;
-	u64 token;
-	u64 old;
-	struct tally_lmsg msg;
+	u8 kind;	/* enum tally_lh_event_kind */
+	u16 slot;	/* SWEEP_DONE, RESYNC_END, SESSION_END: node slot */
+	struct tally_lh_node *node;	/* the session at this lock, or NULL */
+	u64 state;	/* state word now */
+	u64 token;	/* token word now, read after @state */
+	u64 old;	/* the state word before a loopback operation */
+	struct tally_lmsg msg;	/* MSG: the message */
 };
 
 /* What the driver does. */
@@ -257,35 +230,22 @@ enum tally_lh_action_kind {
 	TALLY_LHA_WORD_BAD,	/* the word holds what it cannot hold */
 };
 
-/**
- * struct tally_lh_action - one action
- * @kind: enum tally_lh_action_kind
- * @slot: SEND, POST_SWEEP, VIOLATION: node slot
- * @delta: POST_CLRW: what the token word has to grow by; POST_SWEEP: field that
- *	is taken out of the state word
- * @msg: SEND: message
- */
+/* One action. */
 struct tally_lh_action {
-	u8 kind;
-	u16 slot;
-	u64 delta;
-	struct tally_lmsg msg;
+	u8 kind;	/* enum tally_lh_action_kind */
+	u16 slot;	/* SEND, POST_SWEEP, VIOLATION: node slot */
+	u64 delta;	/* CLRW: growth of the token; SWEEP: field taken out */
+	struct tally_lmsg msg;	/* SEND: message */
 };
 
 #define TALLY_LH_ACTIONS	10
 
-/**
- * struct tally_lh_actions - what a step wants done, in this order
- * @n: number of actions
- * @more: there was no room for all of it: TALLY_LHE_MORE is the next event
- * @bug: an own invariant is broken
- * @a: the actions
- */
+/* What a step wants done, in this order. */
 struct tally_lh_actions {
-	u8 n;
-	bool more;
-	bool bug;
-	struct tally_lh_action a[TALLY_LH_ACTIONS];
+	u8 n;		/* number of actions */
+	bool more;	/* there was no room for all: MORE is the next event */
+	bool bug;	/* an own invariant is broken */
+	struct tally_lh_action a[TALLY_LH_ACTIONS];	/* the actions */
 };
 
 u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home side of locks: drives lock/fsm_home.c. All steps of one lock run under
- * its mutex, in process context; completions of its own operations on the word
- * are noted and taken up by a work item.
+ * The home side of locks: drives lock/fsm_home.c. All steps of one lock run
+ * under its mutex, in process context; completions of its own operations on the
+ * word are noted and taken up by a work item.
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
@@ -23,20 +23,13 @@
 /* Operations in reserve for when memory is short, for all locks. */
 #define HOME_OPS	16
 
-/**
- * struct home_op - one operation of the home on the word
- * @op: the operation
- * @home: its lock
- * @kind: enum tally_lh_event_kind that its completion is
- * @slot: slot that is swept
- * @done: it has completed, not yet taken up
- */
+/* One operation of the home on the word. */
 struct home_op {
-	struct tally_op op;
-	struct tally_lock_home *home;
-	u8 kind;
-	u16 slot;
-	bool done;
+	struct tally_op op;	/* the operation */
+	struct tally_lock_home *home;	/* its lock */
+	u8 kind;	/* enum tally_lh_event_kind that its completion is */
+	u16 slot;	/* slot that is swept */
+	bool done;	/* it has completed, not yet taken up */
 };
 
 static mempool_t *home_ops;
@@ -208,7 +201,7 @@ static void home_act(struct tally_lock_home *h,
 	}
 }
 
-/* The state word as it is now; what has none is free as far as the word goes. */
+/* The state word as it is now; 0 where there is none. */
 u64 tally_lock_home_word(struct tally_lock_home *h)
 {
 	if (h->lh.cpu)
@@ -320,8 +313,8 @@ static void home_grace(struct tally_lock_home *h)
 }
 
 /*
- * Under h->lock: sessions whose fields are out of the word, or that a deleted lock
- * does not keep any more: their slots are free as far as this lock goes.
+ * Under h->lock: sessions whose fields are out of the word, or that a deleted
+ * lock does not keep any more: their slots are free as far as this lock goes.
  */
 static void home_put_swept(struct tally_lock_home *h)
 {
@@ -341,7 +334,7 @@ static void home_put_swept(struct tally_lock_home *h)
 	}
 }
 
-/* An operation of our own users broke: they start over when that is possible. */
+/* An operation of our own users broke: they start over when they can. */
 static void home_local_mend(struct tally_lock_home *h)
 {
 	struct tally_handle *handle = tally_lock_home_user(h);
@@ -454,7 +447,7 @@ void tally_lock_home_delete(struct tally_object *object)
 		tally_open_put(&lo->open);
 	}
 	mutex_unlock(&h->lock);
-	/* What waits for the end of the grace keeps the node: not any longer. */
+	/* What waits for the end of the grace keeps the node: no longer. */
 	home_queue(h, 0);
 	mutex_lock(&arena->lock);
 	arena->tenure = max(arena->tenure, tenure + HOME_TENURE_GAP);
@@ -472,21 +465,10 @@ void tally_lock_home_destroy(struct tally_object *object)
 	kfree(h->answer);
 }
 
-/* Under h->lock: has the session anything of the lock? */
-static bool home_has_something(struct tally_lock_home *h,
-			       struct tally_lock_open *lo)
-{
-	u64 state = tally_lock_home_word(h);
-
-	return !tally_lh_node_idle(&h->lh, &lo->n) ||
-	       tally_lw_owner(state) == lo->n.slot ||
-	       tally_lw_bits(state) & tally_lh_slot_mask(lo->n.slot);
-}
-
 /*
- * A session closed the lock, or has ended. What it has is taken from it when its
- * session ends, and that may be later: a lock of class external waits for the
- * lease. A session that goes on and has something still broke the protocol.
+ * A session closed the lock, or has ended. What it has is taken from it when
+ * its session ends, and that may be later: a lock of class external waits for
+ * the lease. A session that goes on and has something still broke the protocol.
  */
 void tally_lock_home_close(struct tally_open *open)
 {
@@ -494,12 +476,17 @@ void tally_lock_home_close(struct tally_open *open)
 	struct tally_session *s = open->attach->session;
 	struct tally_lock_home *h = tally_lock_home(open->object);
 	bool over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
-	bool fence = false;
+	bool fence = false, idle;
+	u64 state;
 
 	mutex_lock(&h->lock);
+	state = tally_lock_home_word(h);
+	idle = tally_lh_node_idle(&h->lh, &lo->n) &&
+	       tally_lw_owner(state) != lo->n.slot &&
+	       !(tally_lw_bits(state) & tally_lh_slot_mask(lo->n.slot));
 	if (hlist_unhashed(&lo->list)) {
 		/* Its session has ended. */
-	} else if (h->dead || (!over && !home_has_something(h, lo))) {
+	} else if (h->dead || (!over && idle)) {
 		hlist_del_init(&lo->list);
 	} else {
 		set_bit(TALLY_LOCK_KEPT, &open->flags);

@@ -21,41 +21,27 @@ struct tally_lock_answer;
 /* Bit of tally_open.flags: closed, and referenced until its session ends. */
 #define TALLY_LOCK_KEPT		8
 
-/**
- * struct tally_lock_open - a lock as one session has it open
- * @open: what all opens have
- * @list: in home->opens, until the session ends or is through with it
- * @n: the table's part
- */
+/* A lock as one session has it open. */
 struct tally_lock_open {
-	struct tally_open open;
-	struct hlist_node list;
-	struct tally_lh_node n;
+	struct tally_open open;	/* what all opens have */
+	struct hlist_node list;	/* in home->opens, until its session ends */
+	struct tally_lh_node n;	/* the table's part */
 };
 
-/**
- * struct tally_lock_local - how the home reaches its own users
- * @message: it says something to them
- * @reset: the loopback conn is there again after an operation of theirs broke
- */
+/* How the home reaches its own users. */
 struct tally_lock_local {
 	void (*message)(struct tally_handle *handle,
 			const struct tally_lmsg *msg, const char *next);
+	/* The loopback conn is there again after theirs broke. */
 	void (*reset)(struct tally_handle *handle);
 };
 
-/**
- * struct tally_lock_break - a break by an administrator, lock/break.c
- * @home: the lock, whose object is referenced
- * @work: fences when it is time, and ends it
- * @deadline: in jiffies
- * @fenced: so many nodes were
- */
+/* A break by an administrator, lock/break.c. */
 struct tally_lock_break {
-	struct tally_lock_home *home;
-	struct delayed_work work;
-	unsigned long deadline;
-	u32 fenced;
+	struct tally_lock_home *home;	/* its object is referenced */
+	struct delayed_work work;	/* fences in time, and ends it */
+	unsigned long deadline;	/* in jiffies */
+	u32 fenced;	/* so many nodes were */
 };
 
 /**

@@ -38,7 +38,7 @@ enum tally_lmsg_type {
 	TALLY_LM_SET		= 24,
 
 	/* client to client */
-	TALLY_LM_HANDOVER	= 33,	/* next_session, next_gen, value block */
+	TALLY_LM_HANDOVER	= 33,	/* next_session, next_gen, value */
 };
 
 /* Modes of a tenure or a request; 0 is none. */

@@ -14,18 +14,12 @@
 #include "object/type.h"
 #include "session/session.h"
 
-/**
- * struct lock_session - what locks keep of a session, on both sides
- * @session: the session; referenced while @later is queued
- * @resyncing: between a break and the end of the peer's snapshot
- * @ending: TALLY_CLASS_* of the locks that are told of its end
- * @later: ends locks of class external after the lease, and frees this
- */
+/* What locks keep of a session, on both sides. */
 struct lock_session {
-	struct tally_session *session;
-	bool resyncing;
-	u8 ending;
-	struct delayed_work later;
+	struct tally_session *session;	/* referenced while later is queued */
+	bool resyncing;	/* between a break and the end of the peer's snapshot */
+	u8 ending;	/* TALLY_CLASS_* of locks that are told of its end */
+	struct delayed_work later;	/* ends external locks, frees this */
 };
 
 static struct lock_session **lock_session(struct tally_session *s)

@@ -25,66 +25,45 @@
 /* How long an answer is shown. */
 #define WHO_FRESH	(3ULL * NSEC_PER_SEC)
 
-/**
- * struct tally_lock_answer - what a holder said of itself
- * @session: id of its session, which asked
- * @at: CLOCK_BOOTTIME ns at which it was asked
- * @rep: the answer
- */
+/* What a holder said of itself. */
 struct tally_lock_answer {
-	u64 session;
-	u64 at;
-	struct tally_rep_who rep;
+	u64 session;	/* id of its session, which asked */
+	u64 at;		/* CLOCK_BOOTTIME ns at which it was asked */
+	struct tally_rep_who rep;	/* the answer */
 };
 
-/**
- * struct lock_info - what `lock show` tells, at the home
- * @state: "free", "fast", "managed", "cached", "grace", "breaking"; "cached"
- *	where the home can know it: of its own users, and of others when asked
- * @shared: it is held in shared mode
- * @holders: how many nodes hold it
- * @holder: node that holds it, one of them, "" if none
- * @holder_slot: its node slot
- * @token: token counter
- * @age_ms: how long the user, or else the node, has it; U64_MAX where the home
- *	cannot know (fast)
- * @lease_ms: when the home could reclaim it without a word of the holder, or
- *	the holder itself gives it up if that is sooner; U64_MAX: it is ours
- * @fenced: nodes that did not answer to the break under way, or the last one
- * @pid: of the user; 0: kernel code, or not known
- * @comm: name of that user, else ""
- * @set: settings
- */
+/* What `lock show` tells, at the home. */
 struct lock_info {
+	/*
+	 * "free", "fast", "managed", "cached", "grace", "breaking"; "cached"
+	 * where it can be known: of our own users, of others when asked
+	 */
 	const char *state;
-	bool shared;
-	u32 holders;
-	char holder[TALLY_NAME_SIZE];
-	u16 holder_slot;
-	u64 token;
-	u64 age_ms;
+	bool shared;			/* it is held in shared mode */
+	u32 holders;			/* how many nodes hold it */
+	char holder[TALLY_NAME_SIZE];	/* one of them, "" if none */
+	u16 holder_slot;		/* its node slot */
+	u64 token;			/* token counter */
+	u64 age_ms;	/* of the user, or the node; U64_MAX: unknown (fast) */
+	/*
+	 * When the home could reclaim it without a word of the holder, or the
+	 * holder gives it up, if that is sooner; U64_MAX: it is ours
+	 */
 	u64 lease_ms;
-	u32 fenced;
-	pid_t pid;
-	char comm[TASK_COMM_LEN];
+	u32 fenced;			/* nodes, by this break or the last */
+	pid_t pid;			/* 0: kernel code, or not known */
+	char comm[TASK_COMM_LEN];	/* name of that user, else "" */
 	struct tally_lock_set set;
 };
 
-/**
- * struct lock_asking - the holders of some locks are being asked
- * @work: does it; on the queue for what waits for peers
- * @node: our node, referenced
- * @arena: of its locks only; "": of all
- * @lock: this one only; "": all
- * @left: jiffies that may still be waited
- * @silent: node slots of those that did not answer, which are not asked again
- */
+/* The holders of some locks are being asked. */
 struct lock_asking {
-	struct work_struct work;
-	struct tally_node *node;
-	char arena[TALLY_NAME_SIZE];
-	char lock[TALLY_NAME_SIZE];
-	long left;
+	struct work_struct work;	/* on the waiting queue */
+	struct tally_node *node;	/* our node, referenced */
+	char arena[TALLY_NAME_SIZE];	/* of its locks only; "": of all */
+	char lock[TALLY_NAME_SIZE];	/* this one only; "": all */
+	long left;	/* jiffies that may still be waited */
+	/* Node slots of those that did not answer: not asked again. */
 	DECLARE_BITMAP(silent, TALLY_SLOT_MAX + 1);
 };
 
@@ -252,11 +231,12 @@ static void lock_info(struct tally_object *object, struct lock_info *info)
 	info->age_ms = h->lh.cur ? who_ms_since(h->changed_at) : U64_MAX;
 	if (info->holder_slot)
 		home_slot_name(h, info->holder_slot, info->holder);
-	info->lease_ms = info->holder_slot == TALLY_SLOT_HOME ? U64_MAX : 0;
-	if (info->holder_slot == TALLY_SLOT_HOME)
+	if (info->holder_slot == TALLY_SLOT_HOME) {
+		info->lease_ms = U64_MAX;
 		home_own_user(h, info);
-	else if (info->holder_slot)
+	} else if (info->holder_slot) {
 		home_remote_user(h, info);
+	}
 	if (h->breaking)
 		info->state = "breaking";
 	info->fenced = h->breaking ? h->breaking->fenced : h->fenced;
@@ -449,18 +429,10 @@ static void asking_work(struct work_struct *work)
 	kfree(a);
 }
 
-/**
- * tally_lock_ask_start - begin to ask the nodes that hold locks for their users
- * @node: our node
- * @arena: of the locks of this arena only, "" of all
- * @lock: only this one of them, "": all
- *
- * What they say is shown by object-get from then on, for some seconds. The
- * end, a few seconds later at most, is the event "locks_asked", with the subject
- * "ARENA/LOCK", "ARENA" or "".
- *
- * Context: process; does not wait.
- * Return: 0 or -ENOMEM.
+/*
+ * Begin to ask the nodes that hold locks for their users; @arena, @lock: of
+ * this one only, "": all. What they say is shown for some seconds. Does not
+ * wait: the end is the event "locks_asked", subject "ARENA/LOCK" or less.
  */
 int tally_lock_ask_start(struct tally_node *node, const char *arena,
 			 const char *lock)

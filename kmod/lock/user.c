@@ -56,18 +56,6 @@ static int lock_bind(struct tally_lock_client *c)
 	return 0;
 }
 
-/* With c->lock: it has been granted, though its user may not know yet. */
-static bool lock_is_holder(struct tally_lock_client *c,
-			   struct tally_lock_req *req)
-{
-	struct tally_lock_req *holder;
-
-	list_for_each_entry(holder, &c->holders, list)
-		if (holder == req)
-			return true;
-	return false;
-}
-
 /* @req is owned by the caller, which keeps a reference of @handle meanwhile. */
 void tally_lock_req_init(struct tally_lock_req *req,
 			 struct tally_handle *handle,
@@ -131,8 +119,7 @@ bool tally_lock_cancel(struct tally_lock_req *req, int why)
 	if (waits && c->wanted == req) {
 		req->status = why;
 		c->pending |= TALLY_LOCK_CANCEL;
-	} else if (waits && !list_empty(&req->list) &&
-		   !lock_is_holder(c, req)) {
+	} else if (waits) {
 		list_del_init(&req->list);
 		tally_lock_req_end(req, why);
 	}
@@ -239,14 +226,9 @@ int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
 				 try ? -EWOULDBLOCK : -ETIMEDOUT);
 }
 
-/**
- * tally_lock_request - ask for the lock, for the kernel
- * @req: idle, as for tally_lock_acquire()
- * @mode: TALLY_LMODE_*
- * @try: do not wait for any user
- *
- * Context: any but hard interrupts; does not wait.
- * Return: 0: news() tells, or has told already; -EACCES, -EIDRM, -ESTALE,
+/*
+ * Ask for the lock, for the kernel. Any context but hard interrupts; does not
+ * wait. 0: news() tells, or has told already; -EACCES, -EIDRM, -ESTALE,
  * -ENOTCONN, -ESHUTDOWN: it will not; -EAGAIN: only a call that sleeps can find
  * the lock again.
  */
@@ -336,15 +318,12 @@ int tally_lock_request_upgrade(struct tally_lock_req *req)
 	return lock_change(req, TALLY_LMODE_S, TALLY_LOCK_UPGRADE);
 }
 
-/**
- * tally_lock_upgrade - hold it exclusively, if no other user is in the way
- * @req: request that holds it shared
- *
- * Context: process; sleeps, killable.
- * Return: 0 with a new @req->token; -EDEADLK: others hold it or wait for it,
- * and -EAGAIN: release it and acquire it anew: it is still held shared;
- * -ESTALE: it has been lost; -EINVAL: it is not held shared; -ENOTCONN: no link
- * to the home; -EINTR: unknown, only to be released.
+/*
+ * Hold it exclusively, if no other user is in the way. Process context; sleeps,
+ * killable. 0 with a new token; -EDEADLK: others hold it or wait for it, and
+ * -EAGAIN: release it and acquire it anew: it is still held shared; -ESTALE: it
+ * has been lost; -EINVAL: it is not held shared; -ENOTCONN: no link to the
+ * home; -EINTR: unknown, only to be released.
  */
 int tally_lock_upgrade(struct tally_lock_req *req)
 {
@@ -356,12 +335,7 @@ int tally_lock_upgrade(struct tally_lock_req *req)
 	return err ? -EINTR : req->status;
 }
 
-/* With c->lock: may @req's user act on the lock now? */
-static bool lock_valid(struct tally_lock_client *c, struct tally_lock_req *req)
-{
-	return req->state == TALLY_LOCK_REQ_HELD && tally_lock_lease_valid(c);
-}
-
+/* May @req's user act on the lock now? */
 bool tally_lock_held(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
@@ -369,7 +343,7 @@ bool tally_lock_held(struct tally_lock_req *req)
 	bool held;
 
 	spin_lock_irqsave(&c->lock, flags);
-	held = lock_valid(c, req);
+	held = req->state == TALLY_LOCK_REQ_HELD && tally_lock_lease_valid(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	return held;
 }
@@ -385,7 +359,7 @@ u64 tally_lock_lease_left(struct tally_lock_req *req)
 	u64 left = 0;
 
 	spin_lock_irqsave(&c->lock, flags);
-	if (lock_valid(c, req))
+	if (req->state == TALLY_LOCK_REQ_HELD)
 		left = c->session ? tally_session_lease_left(c->session) :
 				    U64_MAX;
 	spin_unlock_irqrestore(&c->lock, flags);

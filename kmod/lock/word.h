@@ -42,7 +42,7 @@ static inline u64 tally_lw_bits(u64 state)
 	return state >> TALLY_LW_BIT_SHIFT;
 }
 
-/* The bit of @slot in the state word; @slot is at most TALLY_LW_BIT_SLOT_MAX. */
+/* The bit of @slot, at most TALLY_LW_BIT_SLOT_MAX, in the state word. */
 static inline u64 tally_lw_bit(u16 slot)
 {
 	return 1ULL << (TALLY_LW_BIT_SHIFT + slot - 1);
