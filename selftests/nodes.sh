@@ -126,6 +126,8 @@ begin() {
 	local name=$1
 
 	shift
+	# What an earlier one said must not be taken for what this one says.
+	: > "$lib_work/$name"
 	"$@" > "$lib_work/$name" 2>&1 &
 	# shellcheck disable=SC2034 # the tests
 	begun=$!

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An administrator takes a lock away from all nodes that have it. They are asked
- * at once; those that have not answered after a quarter of the lease, the interval
- * of renewals, are fenced: then the word is the home's to change.
+ * An administrator takes a lock away from all nodes that have it. They are
+ * asked at once; those that have not answered after a quarter of the lease, the
+ * interval of renewals, are fenced: then the word is the home's to change.
  */
 #include <linux/slab.h>
 #include "lock/break.h"
 #include "lock/home.h"
+#include "netlink/msg.h"
 #include "session/node.h"
 #include "session/session.h"
 
-/* The state word as it is now. */
-static u64 break_word(struct tally_lock_home *h)
-{
-	if (h->lh.cpu)
-		return 0;
-	return READ_ONCE(*tally_arena_word(h->object.arena, h->object.word));
-}
-
 static unsigned long break_limit(struct tally_lock_home *h)
 {
-	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) +
-	       1;
+	return msecs_to_jiffies(h->object.arena->node->config.lease_ms / 4) + 1;
 }
 
-/* Under h->lock. What a session that had ended before had is on its way back. */
+/* Under h->lock. What one that had ended before had is on its way back. */
 static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 {
 	struct tally_node *node = h->object.arena->node;
@@ -44,7 +36,7 @@ static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 /* Under h->lock: end the sessions that still have what they were to give up. */
 static void break_fence(struct tally_lock_home *h)
 {
-	u64 state = break_word(h);
+	u64 state = tally_lock_home_word(h);
 	struct tally_lock_open *lo;
 	u16 slot;
 
@@ -58,31 +50,19 @@ static void break_fence(struct tally_lock_home *h)
 
 /*
  * Under h->lock: true at the end. After one was fenced nothing is left to wait
- * for; where none was, the home could not ask yet, and is given more time.
+ * for; else the home could not ask yet, and is given more time.
  */
 static bool break_over(struct tally_lock_home *h)
 {
 	struct tally_lock_break *b = h->breaking;
 
-	if (!h->dead && tally_lh_breaking(&h->lh)) {
-		if (time_before(jiffies, b->deadline))
-			return false;
-		break_fence(h);
-		b->deadline = jiffies + break_limit(h);
-		if (!b->fenced)
-			return false;
-	}
-	return true;
-}
-
-static void break_event(struct tally_object *object, bool dead, u32 fenced)
-{
-	char subject[2 * TALLY_NAME_SIZE], detail[16];
-
-	snprintf(subject, sizeof(subject), "%s/%s",
-		 object->arena->config.name, object->config.name);
-	snprintf(detail, sizeof(detail), dead ? "deleted" : "%u", fenced);
-	tally_node_event(object->arena->node, "lock_broken", subject, detail);
+	if (h->dead || !tally_lh_breaking(&h->lh))
+		return true;
+	if (time_before(jiffies, b->deadline))
+		return false;
+	break_fence(h);
+	b->deadline = jiffies + break_limit(h);
+	return b->fenced;
 }
 
 static void break_work(struct work_struct *work)
@@ -91,6 +71,7 @@ static void break_work(struct work_struct *work)
 						  work.work);
 	struct tally_lock_home *h = b->home;
 	struct tally_object *object = &h->object;
+	char subject[2 * TALLY_NAME_SIZE], detail[16];
 	bool over, dead;
 
 	mutex_lock(&h->lock);
@@ -99,7 +80,7 @@ static void break_work(struct work_struct *work)
 	if (over) {
 		h->breaking = NULL;
 		h->fenced = b->fenced;
-		/* Home/home.c may have kicked it again meanwhile, under this lock. */
+		/* What kicks it does so under this lock. */
 		cancel_delayed_work(&b->work);
 	} else {
 		mod_delayed_work(object->arena->node->wq, &b->work,
@@ -108,27 +89,26 @@ static void break_work(struct work_struct *work)
 	mutex_unlock(&h->lock);
 	if (!over)
 		return;
-	break_event(object, dead, b->fenced);
+	snprintf(subject, sizeof(subject), "%s/%s",
+		 object->arena->config.name, object->config.name);
+	snprintf(detail, sizeof(detail), dead ? "deleted" : "%u", b->fenced);
+	tally_node_event(object->arena->node, "lock_broken", subject, detail);
 	kfree(b);
 	tally_object_put(object);
 }
 
-/**
- * tally_lock_break_start - begin to take a lock away from all that have it
- * @object: the lock
- *
+/*
  * Holders are told that they have lost it; the next waiter has a larger token.
- * Where a node was fenced, a lock of class external is given on when that node's
- * lease has ended.
- *
- * Context: process; does not wait.
- * Return: 0: begun, the event "lock_broken" tells the end; -ESRCH: no node has
- * it; -EALREADY: it is being broken; -EIDRM: it was deleted; -ENOMEM.
+ * Where a node was fenced, a lock of class external is given on when that
+ * node's lease has ended. Does not wait: the end is the event "lock_broken",
+ * whose detail is the number of nodes that were fenced, or "deleted" if the
+ * lock was.
  */
-int tally_lock_break_start(struct tally_object *object)
+int tally_lock_nl_break(struct tally_object *object, struct genl_info *info)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
 	struct tally_lock_home *h = tally_lock_home(object);
+	const char *reason = NULL;
 	struct tally_lock_break *b;
 	int err = 0;
 
@@ -140,10 +120,13 @@ int tally_lock_break_start(struct tally_object *object)
 	mutex_lock(&h->lock);
 	if (h->dead) {
 		err = -EIDRM;
+		reason = "it was deleted meanwhile";
 	} else if (h->breaking) {
 		err = -EALREADY;
-	} else if (!tally_lh_taken(&h->lh, break_word(h))) {
+		reason = "it is being taken away already";
+	} else if (!tally_lh_taken(&h->lh, tally_lock_home_word(h))) {
 		err = -ESRCH;
+		reason = "nobody has it";
 	} else {
 		tally_object_get(object);
 		h->fenced = 0;
@@ -154,7 +137,8 @@ int tally_lock_break_start(struct tally_object *object)
 		tally_lock_home_step(h, &ev);
 	}
 	mutex_unlock(&h->lock);
-	if (err)
-		kfree(b);
-	return err;
+	if (!err)
+		return 0;
+	kfree(b);
+	return tally_nl_fail(info->extack, NULL, reason, err);
 }

@@ -27,10 +27,18 @@
 
 static struct kmem_cache *lock_clients;
 
+/* In the order of the bits of tally_lock_client.pending. */
+static const u8 lock_events[] = {
+	TALLY_LCE_OP_DONE, TALLY_LCE_MSG, TALLY_LCE_LINK_DOWN,
+	TALLY_LCE_LINK_UP, TALLY_LCE_LEASE_LOST, TALLY_LCE_HANDED_BAD,
+	TALLY_LCE_SET, TALLY_LCE_CANCEL, TALLY_LCE_DOWNGRADE, TALLY_LCE_UPGRADE,
+};
+
 /* The grant counts only while the lease does; our own locks have none. */
-bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now)
+bool tally_lock_lease_valid(struct tally_lock_client *c)
 {
-	return !c->session || tally_session_lease_valid(c->session, now);
+	return !c->session ||
+	       tally_session_lease_valid(c->session, ktime_get_boottime_ns());
 }
 
 static u32 lock_now_ms(void)
@@ -38,13 +46,7 @@ static u32 lock_now_ms(void)
 	return div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC);
 }
 
-static void lock_tell(struct tally_lock_req *req, enum tally_lock_news what)
-{
-	if (req->news)
-		req->news(req, what);
-}
-
-/* With c->lock, and last: @req may go with the one that waits for it. */
+/* With c->lock, and last: @req may go with the task that waits for it. */
 static void lock_wake(struct tally_lock_req *req)
 {
 	struct tally_conn *conn = req->conn;
@@ -59,7 +61,7 @@ void tally_lock_req_end(struct tally_lock_req *req, int status)
 {
 	req->state = TALLY_LOCK_REQ_IDLE;
 	req->status = status;
-	lock_tell(req, TALLY_LOCK_NEWS_FAILED);
+	req->news(req, TALLY_LOCK_NEWS_FAILED);
 	lock_wake(req);
 }
 
@@ -69,62 +71,42 @@ static struct tally_lock_req *lock_answered(struct tally_lock_client *c)
 	struct tally_lock_req *req = c->wanted;
 
 	c->wanted = NULL;
-	c->cancel = false;
+	c->pending &= ~TALLY_LOCK_CANCEL;
 	return req;
 }
 
 static void lock_tell_recall(struct tally_lock_req *req)
 {
-	if (req->recalled || req->state != TALLY_LOCK_REQ_HELD)
+	if (req->recalled)
 		return;
 	req->recalled = true;
-	lock_tell(req, TALLY_LOCK_NEWS_RECALL);
-}
-
-static void lock_count_grant(struct tally_lock_client *c, u64 token)
-{
-	struct tally_stats *stats = &c->handle->view->node->stats;
-
-	if (tally_token_local(token))
-		tally_stat_inc(stats, TALLY_STAT_LOCK_LOCAL);
-	else if (c->lc.fast)
-		tally_stat_inc(stats, TALLY_STAT_LOCK_FAST);
-	else
-		tally_stat_inc(stats, TALLY_STAT_LOCK_MANAGED);
+	req->news(req, TALLY_LOCK_NEWS_RECALL);
 }
 
 static void lock_granted(struct tally_lock_client *c, u64 token)
 {
 	struct tally_lock_req *req = lock_answered(c);
-	u64 now = ktime_get_boottime_ns();
 
-	list_add_tail(&req->list, &c->holders);
-	if (!tally_lock_lease_valid(c, now)) {
-		c->pending |= TALLY_LOCK_LOST;	/* before the user hears of it */
+	if (!tally_lock_lease_valid(c)) {
+		c->pending |= TALLY_LOCK_LOST;	/* no user of it is inside */
+		tally_lock_req_end(req, c->error ?: -ENOTCONN);
 		return;
 	}
-	lock_count_grant(c, token);
+	list_add_tail(&req->list, &c->holders);
+	tally_stat_inc(&c->handle->view->node->stats,
+		       tally_token_local(token) ? TALLY_STAT_LOCK_LOCAL :
+		       c->lc.fast ? TALLY_STAT_LOCK_FAST :
+				    TALLY_STAT_LOCK_MANAGED);
 	req->token = token;
-	req->granted_at = now;
+	req->granted_at = ktime_get_boottime_ns();
 	req->recalled = false;
 	/* A cancellation that came too late has left its word there. */
 	req->status = 0;
 	req->state = TALLY_LOCK_REQ_HELD;
-	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
+	req->news(req, TALLY_LOCK_NEWS_GRANTED);
 	if (tally_lc_recalled(&c->lc))
 		lock_tell_recall(req);
 	lock_wake(req);
-}
-
-static void lock_failed(struct tally_lock_client *c, int err)
-{
-	struct tally_lock_req *req = lock_answered(c);
-
-	if (err == -EBUSY)
-		err = -EWOULDBLOCK;
-	else if (err == -ENOTCONN && c->error)
-		err = c->error;
-	tally_lock_req_end(req, err);
 }
 
 /* @status: 0: the upgrader has @token, else why it has not. */
@@ -143,26 +125,15 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 		req->token = token;
 		req->granted_at = ktime_get_boottime_ns();
 	}
-	lock_tell(req, TALLY_LOCK_NEWS_GRANTED);
+	req->news(req, TALLY_LOCK_NEWS_GRANTED);
 	complete(&req->wake);
 }
 
-static void lock_lose(struct tally_lock_client *c, struct tally_lock_req *req)
+/* With c->lock: the one that asked for exclusive has left. */
+void tally_lock_no_upgrade(struct tally_lock_client *c)
 {
-	list_del_init(&req->list);
-	if (req->state == TALLY_LOCK_REQ_WAITING) {
-		tally_lock_req_end(req, c->error ?: -ENOTCONN);
-		return;
-	}
-	tally_stat_inc(&c->handle->view->node->stats, TALLY_STAT_LOCK_LOST);
-	req->state = TALLY_LOCK_REQ_LOST;
-	lock_tell(req, TALLY_LOCK_NEWS_LOST);
-	if (c->upgrader == req) {
-		c->upgrader = NULL;
-		c->upgrade = false;
-		req->status = -ESTALE;
-		complete(&req->wake);
-	}
+	c->upgrader = NULL;
+	c->pending &= ~TALLY_LOCK_UPGRADE;
 }
 
 /* Users that left, or changed their mode, left what was lost. */
@@ -171,64 +142,18 @@ static void lock_lost(struct tally_lock_client *c)
 	struct tally_lock_req *req, *next;
 
 	c->unlocks = 0;
-	c->downgrade = false;
-	list_for_each_entry_safe(req, next, &c->holders, list)
-		lock_lose(c, req);
-}
-
-static void lock_post(struct tally_lock_client *c,
-		      const struct tally_lc_action *a)
-{
-	c->op.compare = a->compare;
-	c->op.value = a->value;
-	c->op.value2 = 1;
-	switch (a->kind) {
-	case TALLY_LCA_POST_CAS_FAA:
-		c->op.type = TALLY_OP_CAS_FAA;
-		break;
-	case TALLY_LCA_POST_FAA_FAA:
-		c->op.type = TALLY_OP_FAA_FAA;
-		break;
-	case TALLY_LCA_POST_TOKEN_FAA:
-		c->op.value = 1;
-		fallthrough;
-	default:
-		/* A READ is a FAA of nothing: on the same lane, in order. */
-		c->op.type = TALLY_OP_FAA;
-	}
-}
-
-/* Under c->lock: what users are told. */
-static void lock_answer(struct tally_lock_client *c,
-			const struct tally_lc_action *a)
-{
-	struct tally_lock_req *req;
-
-	switch (a->kind) {
-	case TALLY_LCA_GRANTED:
-		lock_granted(c, a->token);
-		break;
-	case TALLY_LCA_FAILED:
-		lock_failed(c, a->err);
-		break;
-	case TALLY_LCA_CANCELLED:
-		req = lock_answered(c);
-		tally_lock_req_end(req, req->status);
-		break;
-	case TALLY_LCA_UPGRADED:
-		lock_upgrade_answered(c, 0, a->token);
-		break;
-	case TALLY_LCA_NOT_UPGRADED:
-		lock_upgrade_answered(c, a->err, 0);
-		break;
-	case TALLY_LCA_RECALL:
-		c->recalled_at = lock_now_ms();
-		list_for_each_entry(req, &c->holders, list)
-			lock_tell_recall(req);
-		break;
-	case TALLY_LCA_LOST:
-		lock_lost(c);
-		break;
+	c->pending &= ~TALLY_LOCK_DOWNGRADE;
+	list_for_each_entry_safe(req, next, &c->holders, list) {
+		list_del_init(&req->list);
+		tally_stat_inc(&c->handle->view->node->stats,
+			       TALLY_STAT_LOCK_LOST);
+		req->state = TALLY_LOCK_REQ_LOST;
+		req->news(req, TALLY_LOCK_NEWS_LOST);
+		if (c->upgrader != req)
+			continue;
+		tally_lock_no_upgrade(c);
+		req->status = -ESTALE;
+		complete(&req->wake);
 	}
 }
 
@@ -278,8 +203,8 @@ static void out_unpack(const struct tally_lock_out *out, struct tally_lmsg *msg)
 }
 
 /*
- * With c->lock. A home asks only one question after the other that BUSY answers,
- * and any message has it look at the word, which is all that LOOK says.
+ * With c->lock. A home asks one question at a time that BUSY answers, and any
+ * message has it look at the word, which is all that LOOK says.
  */
 static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 {
@@ -289,20 +214,16 @@ static void lock_out(struct tally_lock_client *c, const struct tally_lmsg *msg)
 	if (hint && waiting >= TALLY_LOCK_OUTBOX / 2)
 		return;
 	if (waiting == TALLY_LOCK_OUTBOX) {
-		/* Only a home that answers before it is asked fills the outbox. */
+		/* Only a home that answers unasked fills the outbox. */
 		lock_accuse(c);
 		return;
 	}
 	c->outbox[c->out_tail++ % TALLY_LOCK_OUTBOX] = out_pack(msg);
-	if (!c->sending) {
-		c->sending = true;
-		c->send_due = true;
-	}
 }
 
 /*
- * With c->lock: nothing that waits goes to the home: RESYNC says it as state. The
- * first one stays where it is: it may be on its way.
+ * With c->lock: nothing that waits goes to the home: RESYNC says it as state.
+ * The first one stays where it is: it may be on its way.
  */
 static void lock_out_drop(struct tally_lock_client *c)
 {
@@ -318,91 +239,86 @@ static void lock_out_drop(struct tally_lock_client *c)
 				c->outbox[i % TALLY_LOCK_OUTBOX];
 }
 
-/* Under c->lock. True: an operation is to be posted. */
-static bool lock_act(struct tally_lock_client *c,
-		     const struct tally_lc_actions *out)
+/* Under c->lock. Returns the operation that is to be posted, or NULL. */
+static const struct tally_lc_action *
+lock_act(struct tally_lock_client *c, const struct tally_lc_actions *out)
 {
-	const struct tally_lc_action *a;
-	bool post = false;
+	const struct tally_lc_action *a, *post = NULL;
+	struct tally_lock_req *req;
 
 	WARN_ON_ONCE(out->bug);
 	for (a = out->a; a < out->a + out->n; a++) {
 		switch (a->kind) {
 		case TALLY_LCA_POST_CAS_FAA ... TALLY_LCA_POST_TOKEN_FAA:
-			lock_post(c, a);
-			post = true;
+			post = a;
 			break;
 		case TALLY_LCA_SEND:
 		case TALLY_LCA_HANDOVER:
 			lock_out(c, &a->msg);
 			break;
-		case TALLY_LCA_RELEASED:
+		case TALLY_LCA_GRANTED:
+			lock_granted(c, a->token);
+			break;
+		case TALLY_LCA_FAILED:
+			tally_lock_req_end(lock_answered(c),
+					   a->err == -EBUSY ? -EWOULDBLOCK :
+					   a->err == -ENOTCONN && c->error ?
+					   c->error : a->err);
+			break;
+		case TALLY_LCA_CANCELLED:
+			req = lock_answered(c);
+			tally_lock_req_end(req, req->status);
+			break;
+		case TALLY_LCA_UPGRADED:
+		case TALLY_LCA_NOT_UPGRADED:
+			lock_upgrade_answered(c, a->err, a->token);
+			break;
+		case TALLY_LCA_RECALL:
+			c->recalled_at = lock_now_ms();
+			list_for_each_entry(req, &c->holders, list)
+				lock_tell_recall(req);
+			break;
+		case TALLY_LCA_LOST:
+			lock_lost(c);
 			break;
 		case TALLY_LCA_VIOLATION:
 		case TALLY_LCA_WORD_BAD:
 			lock_accuse(c);
 			break;
-		default:
-			lock_answer(c, a);
 		}
 	}
 	return post;
 }
 
-static void lock_event_op(struct tally_lock_client *c,
-			  struct tally_lc_event *ev)
-{
-	bool pair = c->op.type == TALLY_OP_CAS_FAA ||
-		    c->op.type == TALLY_OP_FAA_FAA;
-
-	c->op_done = false;
-	ev->kind = TALLY_LCE_OP_DONE;
-	ev->op = c->lc.op;
-	ev->broken = c->op.status != 0;
-	ev->state = c->op.old;
-	ev->token = pair ? c->op.old2 : c->op.old;
-	if (ev->broken && tally_lock_ours(c))
-		tally_lock_home_loop_broken(c->handle->object);
-}
-
-static void lock_event_set(struct tally_lock_client *c,
-			   struct tally_lc_event *ev)
-{
-	ev->kind = TALLY_LCE_SET;
-	ev->cache = c->set.cache;
-	ev->budget = c->set.grants;
-}
-
-static void lock_event_msg(struct tally_lock_client *c,
-			   struct tally_lc_event *ev)
-{
-	ev->kind = TALLY_LCE_MSG;
-	ev->msg = c->in;
-	ev->linked = c->in_linked;
-	c->in_full = false;
-}
-
 static void lock_event_pending(struct tally_lock_client *c,
-			       struct tally_lc_event *ev)
+			       struct tally_lc_event *ev, unsigned int bit)
 {
-	if (c->pending & TALLY_LOCK_DOWN) {
-		c->pending &= ~TALLY_LOCK_DOWN;
+	c->pending &= ~BIT(bit);
+	ev->kind = lock_events[bit];
+	switch (ev->kind) {
+	case TALLY_LCE_OP_DONE:
+		ev->op = c->lc.op;
+		ev->broken = c->op.status != 0;
+		ev->state = c->op.old;
+		ev->token = c->op.type == TALLY_OP_FAA ? c->op.old : c->op.old2;
+		if (ev->broken && tally_lock_ours(c))
+			tally_lock_home_loop_broken(c->handle->object);
+		break;
+	case TALLY_LCE_MSG:
+		ev->msg = c->in;
+		ev->linked = c->in_linked;
+		break;
+	case TALLY_LCE_LINK_DOWN:
 		lock_out_drop(c);
-		ev->kind = TALLY_LCE_LINK_DOWN;
-	} else if (c->pending & TALLY_LOCK_UP) {
-		c->pending &= ~TALLY_LOCK_UP;
-		ev->kind = TALLY_LCE_LINK_UP;
-	} else if (c->pending & TALLY_LOCK_LOST) {
-		c->pending &= ~TALLY_LOCK_LOST;
-		ev->kind = TALLY_LCE_LEASE_LOST;
-	} else if (c->pending & TALLY_LOCK_HANDED_BAD) {
-		c->pending &= ~TALLY_LOCK_HANDED_BAD;
-		ev->kind = TALLY_LCE_HANDED_BAD;
+		break;
+	case TALLY_LCE_HANDED_BAD:
 		ev->msg.next_gen = c->handed;
 		c->handed = 0;
-	} else {
-		c->pending = 0;
-		lock_event_set(c, ev);
+		break;
+	case TALLY_LCE_SET:
+		ev->cache = c->set.cache;
+		ev->budget = c->set.grants;
+		break;
 	}
 }
 
@@ -433,57 +349,41 @@ static void lock_event_want(struct tally_lock_client *c,
 	ev->direct = (s32)((u32)jiffies - c->managed_until) < 0;
 }
 
-/* A downgrade that is under way comes before an upgrade. */
-static bool lock_settled(struct tally_lock_client *c)
-{
-	return c->lc.st == TALLY_LC_HOLD || c->lc.st == TALLY_LC_DEAD;
-}
-
-/* What users did, in the order in which it matters. */
-static bool lock_next_user_event(struct tally_lock_client *c,
-				 struct tally_lc_event *ev)
-{
-	if (c->cancel) {
-		c->cancel = false;
-		ev->kind = TALLY_LCE_CANCEL;
-	} else if (c->downgrade) {
-		c->downgrade = false;
-		ev->kind = TALLY_LCE_DOWNGRADE;
-	} else if (c->upgrade && lock_settled(c)) {
-		c->upgrade = false;
-		ev->kind = TALLY_LCE_UPGRADE;
-	} else if (c->unlocks) {
-		lock_event_unlock(c, ev);
-	} else if (!c->wanted && !list_empty(&c->queue)) {
-		lock_event_want(c, ev);
-	} else {
-		return false;
-	}
-	return true;
-}
-
 /* Under c->lock: what has happened, the oldest first as far as it matters. */
 static bool lock_next_event(struct tally_lock_client *c,
 			    struct tally_lc_event *ev)
 {
+	unsigned long pending = c->pending;
+
+	/* A downgrade that is under way comes before an upgrade. */
+	if (c->lc.st != TALLY_LC_HOLD && c->lc.st != TALLY_LC_DEAD)
+		pending &= ~TALLY_LOCK_UPGRADE;
 	memset(ev, 0, sizeof(*ev));
-	if (c->op_done)
-		lock_event_op(c, ev);
-	else if (c->in_full)
-		lock_event_msg(c, ev);
-	else if (c->pending)
-		lock_event_pending(c, ev);
+	if (pending)
+		lock_event_pending(c, ev, __ffs(pending));
+	else if (c->unlocks)
+		lock_event_unlock(c, ev);
+	else if (!c->wanted && !list_empty(&c->queue))
+		lock_event_want(c, ev);
 	else
-		return lock_next_user_event(c, ev);
+		return false;
 	return true;
 }
 
-/* Under c->lock: find the operation's way to the word, or it has ended. */
-static bool lock_route(struct tally_lock_client *c)
+/* Under c->lock: make @a an operation on the word, or it has ended. */
+static bool lock_route(struct tally_lock_client *c,
+		       const struct tally_lc_action *a)
 {
 	u64 addr;
 	u32 rkey;
 
+	c->op.compare = a->compare;
+	/* A READ is a FAA of nothing: on the same lane, in order. */
+	c->op.value = a->kind == TALLY_LCA_POST_TOKEN_FAA ? 1 : a->value;
+	c->op.value2 = 1;
+	c->op.type = a->kind == TALLY_LCA_POST_CAS_FAA ? TALLY_OP_CAS_FAA :
+		     a->kind == TALLY_LCA_POST_FAA_FAA ? TALLY_OP_FAA_FAA :
+							 TALLY_OP_FAA;
 	if (!tally_handle_try_enter(c->handle)) {
 		c->op_conn = tally_handle_conn(c->handle, &addr, &rkey);
 		if (!c->op_conn)
@@ -491,32 +391,19 @@ static bool lock_route(struct tally_lock_client *c)
 	}
 	if (!c->op_conn) {
 		c->op.status = -ENOTCONN;
-		c->op_done = true;
+		c->pending |= TALLY_LOCK_OP_DONE;
 		return false;
 	}
 	c->op.rkey = rkey;
-	c->op.addr = c->lc.op == TALLY_LC_OP_TOKEN ? addr + 8 : addr;
+	c->op.addr = a->kind == TALLY_LCA_POST_TOKEN_FAA ? addr + 8 : addr;
 	c->op.addr2 = addr + 8;
 	return true;
 }
 
-/* Under c->lock: is nothing of us left that the handle must be kept for? */
-static bool lock_unpin(struct tally_lock_client *c)
-{
-	bool unpin = c->pinned && tally_lc_idle(&c->lc) && !c->wanted &&
-		     list_empty(&c->holders) && list_empty(&c->queue) &&
-		     (tally_lock_ours(c) || c->lc.st == TALLY_LC_DEAD);
-
-	if (unpin)
-		c->pinned = false;
-	return unpin;
-}
-
 /*
  * With c->lock: the way of the message that is sent now. Until the link to the
- * successor is known to have lasted a HANDOVER is in doubt: a break of it at any
- * later time is told to the home as LOST, which costs a GRANT that the successor
- * drops.
+ * successor is known to have lasted a HANDOVER is in doubt: a later break is
+ * told to the home as LOST, which costs a GRANT that the successor drops.
  */
 static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 					const struct tally_lmsg *msg,
@@ -537,70 +424,37 @@ static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 	       tally_conn_get(c->next.conn) : NULL;
 }
 
-/* With c->lock: something is taken or sent that may be waited for. */
-static void lock_wake_idle(struct tally_lock_client *c)
-{
-	/* A waiter comes into the queue first, and looks with c->lock then. */
-	wake_up_var(c);
-}
-
-/* @sent: the first one is out. False: there is none, and we send no more. */
-static bool lock_out_next(struct tally_lock_client *c, bool sent,
-			  struct tally_lmsg *msg, struct tally_msg_head *head,
-			  struct tally_conn **conn)
-{
-	unsigned long flags;
-	bool any;
-
-	spin_lock_irqsave(&c->lock, flags);
-	c->out_head += sent;
-	any = c->out_head != c->out_tail;
-	if (any) {
-		out_unpack(&c->outbox[c->out_head % TALLY_LOCK_OUTBOX], msg);
-		*conn = lock_find_way(c, msg, head);
-	} else {
-		c->sending = false;
-		c->sends++;
-		lock_wake_idle(c);
-	}
-	spin_unlock_irqrestore(&c->lock, flags);
-	return any;
-}
-
 static int lock_send_msg(struct tally_handle *handle,
 			 const struct tally_lmsg *msg, struct tally_conn *conn,
 			 const struct tally_msg_head *head, gfp_t gfp)
 {
+	struct tally_stats *stats = &handle->view->node->stats;
 	struct tally_msg_lock body;
 	int err;
 
 	if (!conn)
 		return -ENOTCONN;
 	tally_lock_encode(&body, handle->view->remote_id, handle->id,
-			  handle->generation, msg, NULL);
+			  handle->generation, msg);
 	err = tally_msg_send(conn, head, &body, sizeof(body), gfp);
 	if (!err) {
 		trace_tally_lock_message(true, handle->view->remote_id,
 					 handle->id, msg->type,
 					 msg->gen ?: msg->next_gen);
-		tally_stat_inc(&handle->view->node->stats,
-			       TALLY_STAT_LOCK_MSG);
+		tally_stat_inc(stats, TALLY_STAT_LOCK_MSG);
+		if (msg->type == TALLY_LM_HANDOVER)
+			tally_stat_inc(stats, TALLY_STAT_LOCK_HANDED);
 	}
 	tally_conn_put(conn);
 	return err;
 }
 
-static void lock_handed(struct tally_lock_client *c, int err)
+static void lock_note(struct tally_lock_client *c, u16 what)
 {
 	unsigned long flags;
 
-	if (!err) {
-		tally_stat_inc(&c->handle->view->node->stats,
-			       TALLY_STAT_LOCK_HANDED);
-		return;
-	}
 	spin_lock_irqsave(&c->lock, flags);
-	c->pending |= TALLY_LOCK_HANDED_BAD;
+	c->pending |= what;
 	tally_lock_run_unlock(c, flags);
 }
 
@@ -610,21 +464,31 @@ static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 	struct tally_msg_head head;
 	struct tally_conn *conn;
 	struct tally_lmsg msg;
-	bool sent = false;
+	unsigned long flags;
 	int err;
 
-	while (lock_out_next(c, sent, &msg, &head, &conn)) {
+	spin_lock_irqsave(&c->lock, flags);
+	while (c->out_head != c->out_tail) {
+		out_unpack(&c->outbox[c->out_head % TALLY_LOCK_OUTBOX], &msg);
+		conn = lock_find_way(c, &msg, &head);
+		spin_unlock_irqrestore(&c->lock, flags);
 		if (tally_lock_ours(c)) {
-			tally_lock_home_local(c->handle->object, &msg);
+			tally_lock_home_local(c->handle->object, TALLY_LHE_MSG,
+					      &msg);
 		} else {
 			err = lock_send_msg(c->handle, &msg, conn, &head, gfp);
 			if (err == -ENOMEM)
 				return false;
-			if (msg.type == TALLY_LM_HANDOVER)
-				lock_handed(c, err);
+			if (err && msg.type == TALLY_LM_HANDOVER)
+				lock_note(c, TALLY_LOCK_HANDED_BAD);
 		}
-		sent = true;
+		spin_lock_irqsave(&c->lock, flags);
+		c->out_head++;
 	}
+	c->sending = false;
+	c->sends++;
+	wake_up_var(c);
+	spin_unlock_irqrestore(&c->lock, flags);
 	return true;
 }
 
@@ -648,7 +512,7 @@ static void lock_work(struct work_struct *work)
 		tally_session_violation(s, "lock protocol");
 		tally_session_put(s);
 	}
-	/* A message may be lost only together with its link: buffers become free. */
+	/* A message may be lost only with its link: buffers become free. */
 	while (send && !lock_send_all(c, GFP_NOIO))
 		schedule_timeout_uninterruptible(1);
 	tally_handle_put(c->handle);
@@ -667,16 +531,14 @@ static void lock_send(struct tally_lock_client *c)
 	lock_queue(c);
 }
 
-/**
- * tally_lock_run_unlock - do what has been noted, unless that is being done
- * @c: the client, locked; unlocked on return
- * @flags: what locking it gave
- *
- * Context: any; the caller keeps the handle.
+/*
+ * Do what has been noted, unless that is being done. Any context; the caller
+ * has c->lock, which is given up, and keeps the handle.
  */
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock)
 {
+	const struct tally_lc_action *post;
 	struct tally_lc_actions out;
 	struct tally_lc_event ev;
 	struct tally_conn *conn;
@@ -694,7 +556,8 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 		trace_tally_lock_client(c->handle->view->remote_id,
 					c->handle->id, state, ev.kind,
 					ev.msg.type, c->lc.st, c->lc.tenure);
-		if (!lock_act(c, &out) || !lock_route(c))
+		post = lock_act(c, &out);
+		if (!post || !lock_route(c, post))
 			continue;
 		/* Done() may come at once, and gives the op's reference up. */
 		conn = tally_conn_get(c->op_conn);
@@ -704,10 +567,14 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 		spin_lock_irqsave(&c->lock, flags);
 	}
 	c->running = false;
-	send = c->send_due;
-	c->send_due = false;
-	unpin = lock_unpin(c);
-	lock_wake_idle(c);
+	send = !c->sending && c->out_head != c->out_tail;
+	c->sending |= send;
+	/* Is nothing of us left that the handle must be kept for? */
+	unpin = c->pinned && tally_lc_idle(&c->lc) && !c->wanted &&
+		list_empty(&c->holders) && list_empty(&c->queue) &&
+		(tally_lock_ours(c) || c->lc.st == TALLY_LC_DEAD);
+	c->pinned &= !unpin;
+	wake_up_var(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	if (send)
 		lock_send(c);
@@ -726,7 +593,7 @@ static void lock_op_done(struct tally_op *op)
 	if (op->status == -EREMOTEIO)
 		tally_handle_doubt(handle);
 	spin_lock_irqsave(&c->lock, flags);
-	c->op_done = true;
+	c->pending |= TALLY_LOCK_OP_DONE;
 	conn = c->op_conn;
 	c->op_conn = NULL;
 	tally_handle_leave(handle);
@@ -735,7 +602,8 @@ static void lock_op_done(struct tally_op *op)
 	tally_handle_put(handle);
 }
 
-static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
+/* A waiter queues first, then looks with c->lock, with which it is woken. */
+static bool lock_taken(struct tally_lock_client *c, u16 what)
 {
 	unsigned long flags;
 	bool taken;
@@ -746,74 +614,35 @@ static bool lock_pending_taken(struct tally_lock_client *c, u8 what)
 	return taken;
 }
 
-/**
- * tally_lock_signal - tell the table something, and see it taken
- * @c: the client
- * @what: TALLY_LOCK_*
- *
- * Context: process; waits for the one that runs, which does not sleep.
- */
-void tally_lock_signal(struct tally_lock_client *c, u8 what)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	c->pending |= what;
-	tally_lock_run_unlock(c, flags);
-	wait_var_event(c, lock_pending_taken(c, what));
-}
-
 static bool lock_has_sent(struct tally_lock_client *c, u16 sends)
 {
 	unsigned long flags;
 	bool has;
 
 	spin_lock_irqsave(&c->lock, flags);
-	has = !c->sending || c->sends != sends;
+	has = c->out_head == c->out_tail || c->sends != sends;
 	spin_unlock_irqrestore(&c->lock, flags);
 	return has;
 }
 
-/**
- * tally_lock_send_flush - see what is in the outbox leave it
- * @c: the client
- *
- * A message is sent, or dropped, without waiting for the peer.
- *
- * Context: process.
+/*
+ * Tell the table something, and see it taken; with a link that goes or comes
+ * what is in the outbox leaves it, too: what was taken out must not go out on
+ * the next link. Process context; waits for tasks that do not sleep: messages
+ * are sent, or dropped, without waiting for the peer.
  */
-void tally_lock_send_flush(struct tally_lock_client *c)
+void tally_lock_signal(struct tally_lock_client *c, u16 what)
 {
-	u16 sends = READ_ONCE(c->sends);
+	u16 sends;
 
-	wait_var_event(c, lock_has_sent(c, sends));
+	lock_note(c, what);
+	wait_var_event(c, lock_taken(c, what));
+	sends = READ_ONCE(c->sends);
+	if (what & (TALLY_LOCK_DOWN | TALLY_LOCK_UP))
+		wait_var_event(c, lock_has_sent(c, sends));
 }
 
-/**
- * tally_lock_session - the session the table stands in
- * @c: the client
- *
- * Context: any.
- * Return: a reference, or NULL.
- */
-struct tally_session *tally_lock_session(struct tally_lock_client *c)
-{
-	struct tally_session *s;
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->lock, flags);
-	s = c->session ? tally_session_get(c->session) : NULL;
-	spin_unlock_irqrestore(&c->lock, flags);
-	return s;
-}
-
-/**
- * tally_lock_client_error - the lock cannot be used (any more)
- * @handle: its handle
- * @err: what its users get
- *
- * Context: process. On return every user has been told.
- */
+/* The lock cannot be used (any more): every user has been told on return. */
 void tally_lock_client_error(struct tally_handle *handle, int err)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);
@@ -849,47 +678,11 @@ static void lock_way_to(struct tally_node *node, const char *name,
 	tally_session_put(s);
 }
 
-static bool lock_in_taken(struct tally_lock_client *c)
-{
-	unsigned long flags;
-	bool taken;
-
-	spin_lock_irqsave(&c->lock, flags);
-	taken = !c->in_full;
-	spin_unlock_irqrestore(&c->lock, flags);
-	return taken;
-}
-
-/* With c->lock: settings are no matter of the table's messages. */
-static void lock_in(struct tally_lock_client *c, const struct tally_lmsg *msg,
-		    struct tally_lock_way *way)
-{
-	if (msg->type == TALLY_LM_SET) {
-		c->set = (struct tally_lock_set){
-			.cache = msg->flags & TALLY_LMF_CACHE,
-			.grants = msg->gen,
-			.ms = msg->last,
-		};
-		c->pending |= TALLY_LOCK_SET;
-		return;
-	}
-	c->in = *msg;
-	c->in_full = true;
-	c->in_linked = way->conn;
-	if (way->conn)
-		swap(c->next, *way);
-}
-
-/**
- * tally_lock_client_message - the home, or another client, says something
- * @handle: the lock
- * @msg: what
- * @next: SUCC: name of the successor, or NULL
- *
- * Needs no memory: there is room for one message, and while the one that runs
- * has not taken it, which needs no other task, the next one waits.
- *
- * Context: process.
+/*
+ * The home, or another client, says something; @next: SUCC: name of the
+ * successor, or NULL. Process context. Needs no memory: there is room for one
+ * message, and while the one that runs has not taken it, which needs no other
+ * task, the next one waits.
  */
 void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next)
@@ -903,41 +696,46 @@ void tally_lock_client_message(struct tally_handle *handle,
 	if (next && next[0] && !handle->object)
 		lock_way_to(handle->view->node, next, &way);
 	spin_lock_irqsave(&c->lock, flags);
-	while (c->in_full) {
+	while (c->pending & TALLY_LOCK_IN) {
 		spin_unlock_irqrestore(&c->lock, flags);
-		wait_var_event(c, lock_in_taken(c));
+		wait_var_event(c, lock_taken(c, TALLY_LOCK_IN));
 		spin_lock_irqsave(&c->lock, flags);
 	}
-	lock_in(c, msg, &way);
+	if (msg->type == TALLY_LM_SET) {	/* no matter of the table's */
+		c->set = (struct tally_lock_set){
+			.cache = msg->flags & TALLY_LMF_CACHE,
+			.grants = msg->gen,
+			.ms = msg->last,
+		};
+		c->pending |= TALLY_LOCK_SET;
+	} else {
+		c->pending |= TALLY_LOCK_IN;
+		c->in = *msg;
+		c->in_linked = way.conn;
+		if (way.conn)
+			swap(c->next, way);
+	}
 	tally_lock_run_unlock(c, flags);
 	if (way.conn)
 		tally_conn_put(way.conn);
 }
 
 /*
- * The loopback conn is there again after an operation of our own users broke. To
- * the table that is a broken link; now the word says what was done.
+ * The loopback conn is there again after an operation of our own users broke.
+ * To the table that is a broken link; now the word says what was done.
  */
 static void lock_local_reset(struct tally_handle *handle)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);
 
 	tally_lock_signal(c, TALLY_LOCK_DOWN);
-	tally_lock_send_flush(c);
-	tally_lock_home_local_reset(handle->object, false);
+	tally_lock_home_local(handle->object, TALLY_LHE_LINK_DOWN, NULL);
 	tally_lock_signal(c, TALLY_LOCK_UP);
-	tally_lock_send_flush(c);
-	tally_lock_home_local_reset(handle->object, true);
-}
-
-static void lock_local_message(struct tally_handle *handle,
-			       const struct tally_lmsg *msg)
-{
-	tally_lock_client_message(handle, msg, NULL);
+	tally_lock_home_local(handle->object, TALLY_LHE_RESYNC_END, NULL);
 }
 
 const struct tally_lock_local tally_lock_local = {
-	.message = lock_local_message,
+	.message = tally_lock_client_message,
 	.reset = lock_local_reset,
 };
 
@@ -961,22 +759,12 @@ static struct tally_lock_client *lock_create(struct tally_handle *handle)
 	return c;
 }
 
-/**
- * tally_lock_client_attach - a handle is a lock, or still is
- * @handle: the handle
- * @rep: what its home says of it
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_lock_client_attach(struct tally_handle *handle,
 			     const struct tally_rep_open *rep)
 {
-	struct tally_lock_client *c = tally_lock_client(handle);
+	struct tally_lock_client *c = handle->part ?: lock_create(handle);
 	unsigned long flags;
-	bool made = c;
 
-	if (!made)
-		c = lock_create(handle);
 	if (!c)
 		return -ENOMEM;
 	spin_lock_irqsave(&c->lock, flags);
@@ -986,24 +774,20 @@ int tally_lock_client_attach(struct tally_handle *handle,
 		.ms = be16_to_cpu(rep->lock_ms),
 	};
 	spin_unlock_irqrestore(&c->lock, flags);
-	if (made)
+	if (handle->part)
 		return 0;
 	handle->part = c;
 	if (handle->object)
-		tally_lock_home_attach(handle->object, handle);
+		tally_lock_home_attach(handle->object, handle, false);
 	return 0;
 }
 
-/**
- * tally_lock_client_destroy - the last reference of the handle is gone
- * @handle: its handle
- */
 void tally_lock_client_destroy(struct tally_handle *handle)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);
 
 	if (handle->object)
-		tally_lock_home_detach(handle->object, handle);
+		tally_lock_home_attach(handle->object, handle, true);
 	if (c->next.conn)
 		tally_conn_put(c->next.conn);
 	if (c->session)

@@ -30,79 +30,61 @@ enum tally_lock_news {
 	TALLY_LOCK_NEWS_GRANTED,	/* HELD, or an upgrade was answered */
 	TALLY_LOCK_NEWS_FAILED,		/* IDLE, why is in status */
 	TALLY_LOCK_NEWS_RECALL,		/* another node waits */
-	TALLY_LOCK_NEWS_LOST,		/* LOST, before another node can get it */
+	TALLY_LOCK_NEWS_LOST,		/* LOST, before another gets it */
 };
 
-/**
- * struct tally_lock_req - one local user of a lock; owned by the caller
- * @list: in the client's queue while it waits, among its holders while HELD
- * @handle: the lock; the caller keeps a reference
- * @state: under the client's lock
- * @mode: TALLY_LMODE_*, wanted or held
- * @status: why a request ended without a grant, or an upgrade without X,
- *	negative errno
- * @token: fencing token while HELD
- * @granted_at: CLOCK_BOOTTIME ns of the grant
- * @pid: the caller's, for `show`; 0: kernel code
- * @comm: name of that task, or of the kernel's user
- * @try: it does not want to wait
- * @interruptible: any signal ends its wait, not only a fatal one
- * @recalled: it has been told that another node waits
- * @wake: completed when @state leaves WAITING, or an upgrade is answered
- * @conn: then its queue is kicked, as it is helped while we wait; or NULL
- * @news: called with every change; a spinlock is held and it may be any
- *	context: wake a task up, nothing more; or NULL
- */
+/* One local user of a lock; owned by the caller. */
 struct tally_lock_req {
-	struct list_head list;
-	struct tally_handle *handle;
-	enum tally_lock_req_state state;
-	u8 mode;
-	int status;
-	u64 token;
-	u64 granted_at;
-	pid_t pid;
-	char comm[TASK_COMM_LEN];
-	bool try;
-	bool interruptible;
-	bool recalled;
+	struct list_head list;		/* in queue, or holders while HELD */
+	struct tally_handle *handle;	/* the caller keeps a reference */
+	enum tally_lock_req_state state; /* under the client's lock */
+	u8 mode;			/* TALLY_LMODE_*, wanted or held */
+	int status;			/* why there is no grant, or no X */
+	u64 token;			/* fencing token while HELD */
+	u64 granted_at;			/* CLOCK_BOOTTIME ns */
+	pid_t pid;			/* for `show`; 0: kernel code */
+	char comm[TASK_COMM_LEN];	/* of that task, or the kernel's user */
+	bool try;			/* it does not want to wait */
+	bool interruptible;		/* any signal ends its wait */
+	bool recalled;			/* it was told: another node waits */
+	/* Completed when state leaves WAITING, or an upgrade is answered. */
 	struct completion wake;
+	/* Then its queue is kicked, as it is helped while we wait; or NULL. */
 	struct tally_conn *conn;
+	/*
+	 * Called with every change; a spinlock is held and it may be any
+	 * context: wake a task up, nothing more.
+	 */
 	void (*news)(struct tally_lock_req *req, enum tally_lock_news what);
 };
 
 /* What is to be told to the table, in this order. */
-#define TALLY_LOCK_DOWN		BIT(0)
-#define TALLY_LOCK_UP		BIT(1)
-#define TALLY_LOCK_LOST		BIT(2)
-#define TALLY_LOCK_HANDED_BAD	BIT(3)
-#define TALLY_LOCK_SET		BIT(4)
+#define TALLY_LOCK_OP_DONE	BIT(0)	/* op has completed */
+#define TALLY_LOCK_IN		BIT(1)	/* a message came; the next one waits */
+#define TALLY_LOCK_DOWN		BIT(2)
+#define TALLY_LOCK_UP		BIT(3)
+#define TALLY_LOCK_LOST		BIT(4)
+#define TALLY_LOCK_HANDED_BAD	BIT(5)
+#define TALLY_LOCK_SET		BIT(6)
+#define TALLY_LOCK_CANCEL	BIT(7)	/* wanted gave up */
+#define TALLY_LOCK_DOWNGRADE	BIT(8)	/* a holder goes on shared */
+#define TALLY_LOCK_UPGRADE	BIT(9)	/* of upgrader */
 
-/* Messages one lock can have waiting to be sent: it asks one thing at a time. */
+/* Messages of one lock that wait to be sent: it asks one thing at a time. */
 #define TALLY_LOCK_OUTBOX	8
 
-/**
- * struct tally_lock_out - a message that waits to be sent
- * @head: its gen or next_gen (56 bits), type (6) and mode (2)
- * @tail: next_session of HANDOVER; else its last (56 bits) and flags (8)
- */
+/* A message that waits to be sent. */
 struct tally_lock_out {
-	u64 head;
-	u64 tail;
+	u64 head;	/* gen or next_gen (56 bits), type (6), mode (2) */
+	u64 tail;	/* HANDOVER: next_session; last (56), flags (8) */
 };
 
-/**
- * struct tally_lock_way - how the lock goes to its next holder
- * @conn: control conn, referenced; NULL: there is no link
- * @session: id of our session with that node
- * @home_session: id of its session with the home
- * @slot: our slot there
- */
+/* How the lock goes to its next holder. */
 struct tally_lock_way {
-	struct tally_conn *conn;
-	u64 session;
-	u64 home_session;
-	u16 slot;
+	struct tally_conn *conn;	/* control conn, referenced, or NULL */
+	u64 session;	/* id of our session with that node */
+	u64 home_session;	/* id of its session with the home */
+	u16 slot;	/* our slot there */
 };
 
 /**
@@ -120,16 +102,10 @@ struct tally_lock_way {
  * @running: tally_lock_run_unlock() is at work
  * @pinned: we hold a reference of the handle: something of us may be left at
  *	the home, or the table must remember what it accepted in this session
- * @downgrade: a holder goes on shared
- * @upgrade: @upgrader is still to be told to the table
- * @cancel: @wanted gave up
- * @op_done: @op has completed
  * @sending: the outbox is being emptied, or about to be: one at a time, which
  *	keeps the messages in order
- * @send_due: by the one that runs, when nothing is left to be done
  * @send_later: by @work
  * @accuse: the home broke the protocol, @work is to say so
- * @in_full: @in is not taken yet: the next message waits for that
  * @in_linked: SUCC: @next leads to the successor
  * @pending: TALLY_LOCK_*
  * @out_head: next to send, or being sent
@@ -161,17 +137,11 @@ struct tally_lock_client {
 	struct tally_lock_req *upgrader;
 	bool running;
 	bool pinned;
-	bool downgrade;
-	bool upgrade;
-	bool cancel;
-	bool op_done;
 	bool sending;
-	bool send_due;
 	bool send_later;
 	bool accuse;
-	bool in_full;
 	bool in_linked;
-	u8 pending;
+	u16 pending;
 	u8 out_head;
 	u8 out_tail;
 	u16 sends;
@@ -217,14 +187,13 @@ int tally_lock_clients_init(void);
 void tally_lock_clients_exit(void);
 
 /* With c->lock: */
-bool tally_lock_lease_valid(struct tally_lock_client *c, u64 now);
+bool tally_lock_lease_valid(struct tally_lock_client *c);
 void tally_lock_req_end(struct tally_lock_req *req, int status);
+void tally_lock_no_upgrade(struct tally_lock_client *c);
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock);
 
 /* Without it: */
-struct tally_session *tally_lock_session(struct tally_lock_client *c);
-void tally_lock_signal(struct tally_lock_client *c, u8 what);
-void tally_lock_send_flush(struct tally_lock_client *c);
+void tally_lock_signal(struct tally_lock_client *c, u16 what);
 
 #endif

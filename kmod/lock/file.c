@@ -4,10 +4,10 @@
  * two ways to the same thing, and closing the file for the last time releases.
  *
  * flock(2): LOCK_SH, LOCK_EX, LOCK_UN, with or without LOCK_NB. As with any
- * file, the lock works on a file that was opened for reading only, if the caller
- * could write to it. From LOCK_EX to LOCK_SH nothing comes in between; from
- * LOCK_SH to LOCK_EX only if no other user has or wants the lock, else it is given
- * up and acquired anew, as flock(2) says: with LOCK_NB it may be gone.
+ * file, the lock works on a file that was opened for reading only, if the
+ * caller could write to it. From LOCK_EX to LOCK_SH nothing comes in between;
+ * from LOCK_SH to LOCK_EX only if no other user has or wants the lock, else it
+ * is given up and acquired anew, as flock(2) says: with LOCK_NB it may be gone.
  */
 #include <linux/mutex.h>
 #include <linux/poll.h>
@@ -15,21 +15,13 @@
 #include "fs/file.h"
 #include "lock/file.h"
 #include "lock/user.h"
-#include "session/lease.h"
-#include "session/session.h"
 
-/**
- * struct lock_file - an open lock
- * @file: as every open file
- * @req: its one request
- * @busy: held while acquiring, so that threads that share the file queue
- * @wait: woken when a held lock is recalled or lost
- */
+/* An open lock. */
 struct lock_file {
-	struct tally_file file;
-	struct tally_lock_req req;
-	struct mutex busy;	/* see above */
-	wait_queue_head_t wait;
+	struct tally_file file;	/* as every open file */
+	struct tally_lock_req req;	/* its one request */
+	struct mutex busy;	/* while acquiring: threads of the file queue */
+	wait_queue_head_t wait;	/* woken when a held lock is recalled or lost */
 };
 
 static enum tally_lock_req_state lockf_state(struct lock_file *lf)
@@ -56,8 +48,7 @@ static int lockf_open(struct inode *inode, struct file *file)
 	lf = file->private_data;
 	mutex_init(&lf->busy);
 	init_waitqueue_head(&lf->wait);
-	tally_lock_req_init(&lf->req, lf->file.handle);
-	lf->req.news = lockf_news;
+	tally_lock_req_init(&lf->req, lf->file.handle, lockf_news);
 	/* As flock(2) is elsewhere: alarms end the wait. */
 	lf->req.interruptible = true;
 	return 0;
@@ -67,18 +58,10 @@ static int lockf_release(struct inode *inode, struct file *file)
 {
 	struct lock_file *lf = file->private_data;
 
-	if (lockf_state(lf) != TALLY_LOCK_REQ_IDLE)
-		tally_lock_release(&lf->req);
+	tally_lock_release(&lf->req);
 	mutex_destroy(&lf->busy);
 	tally_file_release(inode, file);
 	return 0;
-}
-
-static int lockf_may(struct file *file)
-{
-	if (file->f_mode & FMODE_WRITE)
-		return 0;
-	return file_permission(file, MAY_WRITE);
 }
 
 /* Held, and the caller of flock(2) wants @mode. */
@@ -94,10 +77,7 @@ static int lockf_convert(struct lock_file *lf, u8 mode, bool try, long timeout)
 	if (err != -EDEADLK && err != -EAGAIN)
 		return err;
 	err = tally_lock_release(&lf->req);
-	if (err)
-		return err;
-	tally_lock_req_by_task(&lf->req, mode);
-	return tally_lock_acquire(&lf->req, try, timeout);
+	return err ?: tally_lock_acquire(&lf->req, mode, try, timeout);
 }
 
 /* @convert: one that holds it already may change to @mode. */
@@ -105,59 +85,43 @@ static int lockf_acquire(struct file *file, u8 mode, bool try, long timeout,
 			 bool convert)
 {
 	struct lock_file *lf = file->private_data;
-	int err;
+	int err = 0;
 
-	err = lockf_may(file);
+	if (!(file->f_mode & FMODE_WRITE))
+		err = file_permission(file, MAY_WRITE);
 	if (err)
 		return err;
-	if (try ? !mutex_trylock(&lf->busy) : mutex_lock_interruptible(&lf->busy))
-		return try ? -EWOULDBLOCK : -EINTR;
-	switch (lockf_state(lf)) {
-	case TALLY_LOCK_REQ_HELD:
-		if (!tally_lock_held(&lf->req))
-			err = -ESTALE;
-		else
-			err = convert ? lockf_convert(lf, mode, try, timeout) :
-					-EALREADY;
-		break;
-	case TALLY_LOCK_REQ_LOST:
-		/* Not before the caller has seen it: LOCK_UN first. */
-		err = -ESTALE;
-		break;
-	default:
-		tally_lock_req_by_task(&lf->req, mode);
-		err = tally_lock_acquire(&lf->req, try, timeout);
-	}
+	if (try && !mutex_trylock(&lf->busy))
+		return -EWOULDBLOCK;
+	if (!try && mutex_lock_interruptible(&lf->busy))
+		return -EINTR;
+	/* One that was lost stays so until the caller has seen it: LOCK_UN. */
+	err = tally_lock_req_idle(&lf->req);
+	if (!err)
+		err = tally_lock_acquire(&lf->req, mode, try, timeout);
+	else if (err == -EALREADY && convert)
+		err = lockf_convert(lf, mode, try, timeout);
 	mutex_unlock(&lf->busy);
 	return err;
 }
 
-static int lockf_unlock(struct file *file)
-{
-	struct lock_file *lf = file->private_data;
-
-	return tally_lock_release(&lf->req);
-}
-
-/* As flock(2) does elsewhere, unlocking what is not locked is no error. */
-static int lockf_flock_unlock(struct file *file)
-{
-	int err = lockf_unlock(file);
-
-	return err == -EINVAL ? 0 : err;
-}
-
 static int lockf_flock(struct file *file, int cmd, struct file_lock *fl)
 {
-	switch (tally_flock_type(fl)) {
+	struct lock_file *lf = file->private_data;
+	int type = tally_flock_type(fl);
+	int err;
+
+	switch (type) {
 	case F_RDLCK:
-		return lockf_acquire(file, TALLY_LMODE_S, !IS_SETLKW(cmd),
-				     MAX_SCHEDULE_TIMEOUT, true);
 	case F_WRLCK:
-		return lockf_acquire(file, TALLY_LMODE_X, !IS_SETLKW(cmd),
-				     MAX_SCHEDULE_TIMEOUT, true);
+		return lockf_acquire(file, type == F_RDLCK ? TALLY_LMODE_S :
+							     TALLY_LMODE_X,
+				     !IS_SETLKW(cmd), MAX_SCHEDULE_TIMEOUT,
+				     true);
 	case F_UNLCK:
-		return lockf_flock_unlock(file);
+		/* As elsewhere, unlocking what is not locked is no error. */
+		err = tally_lock_release(&lf->req);
+		return err == -EINVAL ? 0 : err;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -185,9 +149,8 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 	return put_user(READ_ONCE(lf->req.token), &uarg->token);
 }
 
-static int lockf_ioc_upgrade(struct file *file, u64 __user *token)
+static int lockf_ioc_upgrade(struct lock_file *lf, u64 __user *token)
 {
-	struct lock_file *lf = file->private_data;
 	int err;
 
 	if (put_user(0, token))
@@ -199,9 +162,8 @@ static int lockf_ioc_upgrade(struct file *file, u64 __user *token)
 	return err ?: put_user(READ_ONCE(lf->req.token), token);
 }
 
-static int lockf_ioc_downgrade(struct file *file)
+static int lockf_ioc_downgrade(struct lock_file *lf)
 {
-	struct lock_file *lf = file->private_data;
 	int err;
 
 	if (mutex_lock_killable(&lf->busy))
@@ -211,26 +173,9 @@ static int lockf_ioc_downgrade(struct file *file)
 	return err;
 }
 
-/* How long the tenure is safe without contact; for ever at the home. */
-static u64 lockf_lease(struct tally_handle *handle)
-{
-	struct tally_session *s;
-	u64 left;
-
-	if (handle->object)
-		return U64_MAX;
-	s = tally_view_session(handle->view);
-	if (!s)
-		return 0;
-	left = tally_session_lease_left(s);
-	tally_session_put(s);
-	return left;
-}
-
-static int lockf_ioc_stat(struct file *file,
+static int lockf_ioc_stat(struct lock_file *lf,
 			  struct tally_ioc_lockstat __user *uarg)
 {
-	struct lock_file *lf = file->private_data;
 	struct tally_ioc_lockstat arg = {
 		.held = tally_lock_held(&lf->req),
 		.lost = lockf_state(lf) == TALLY_LOCK_REQ_LOST,
@@ -239,7 +184,7 @@ static int lockf_ioc_stat(struct file *file,
 	if (lockf_state(lf) != TALLY_LOCK_REQ_IDLE)
 		arg.token = READ_ONCE(lf->req.token);
 	if (arg.held) {
-		arg.lease_ms = lockf_lease(lf->file.handle);
+		arg.lease_ms = tally_lock_lease_left(&lf->req);
 		arg.shared = READ_ONCE(lf->req.mode) == TALLY_LMODE_S;
 		arg.recalled = tally_lock_recalled(&lf->req);
 	}
@@ -248,17 +193,19 @@ static int lockf_ioc_stat(struct file *file,
 
 static long lockf_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
+	struct lock_file *lf = file->private_data;
+
 	switch (cmd) {
 	case TALLY_IOC_LOCK:
 		return lockf_ioc_lock(file, (void __user *)arg);
 	case TALLY_IOC_UNLOCK:
-		return lockf_unlock(file);
+		return tally_lock_release(&lf->req);
 	case TALLY_IOC_DOWNGRADE:
-		return lockf_ioc_downgrade(file);
+		return lockf_ioc_downgrade(lf);
 	case TALLY_IOC_UPGRADE:
-		return lockf_ioc_upgrade(file, (void __user *)arg);
+		return lockf_ioc_upgrade(lf, (void __user *)arg);
 	case TALLY_IOC_LOCKSTAT:
-		return lockf_ioc_stat(file, (void __user *)arg);
+		return lockf_ioc_stat(lf, (void __user *)arg);
 	default:
 		return -ENOTTY;
 	}

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files of locks: flock(), and ioctls for the rest. */
 #ifndef TALLY_LOCK_FILE_H
 #define TALLY_LOCK_FILE_H
 

@@ -8,6 +8,7 @@
 
 #include "lock/fsm_client.h"
 
+/* True from RELEASED until the next WANT. */
 bool tally_lc_idle(const struct tally_lc *lc)
 {
 	if (lc->st == TALLY_LC_DEAD)
@@ -16,18 +17,18 @@ bool tally_lc_idle(const struct tally_lc *lc)
 	       lc->claim == TALLY_LC_CLAIM_NONE;
 }
 
-/* ---- a tenure: begun, shared out among the users of this node, kept, given back ---- */
+/* ---- a tenure: begun, shared by users of this node, kept, given back ---- */
 
 /* The message is left to the senders of one: clearing it takes long. */
-static struct tally_lc_action *lc_emit(struct tally_lc_actions *out, u8 kind)
+static struct tally_lc_action *lc_emit(struct tally_lc *lc, u8 kind)
 {
 	struct tally_lc_action *a;
 
-	if (out->n == TALLY_LC_ACTIONS) {
-		out->bug = true;
-		out->n--;
+	if (lc->out->n == TALLY_LC_ACTIONS) {
+		lc->out->bug = true;
+		lc->out->n--;
 	}
-	a = &out->a[out->n++];
+	a = &lc->out->a[lc->out->n++];
 	a->kind = kind;
 	a->err = 0;
 	a->token = 0;
@@ -36,8 +37,7 @@ static struct tally_lc_action *lc_emit(struct tally_lc_actions *out, u8 kind)
 	return a;
 }
 
-static struct tally_lc_action *lc_post(struct tally_lc *lc,
-				       struct tally_lc_actions *out, u8 op)
+static struct tally_lc_action *lc_post(struct tally_lc *lc, u8 op)
 {
 	static const u8 post[] = {
 		[TALLY_LC_OP_ACQ_X]	= TALLY_LCA_POST_CAS_FAA,
@@ -50,23 +50,27 @@ static struct tally_lc_action *lc_post(struct tally_lc *lc,
 		[TALLY_LC_OP_TOKEN]	= TALLY_LCA_POST_TOKEN_FAA,
 	};
 
-	out->bug |= lc->op != TALLY_LC_OP_NONE;
+	lc->out->bug |= lc->op != TALLY_LC_OP_NONE;
 	lc->op = op;
-	return lc_emit(out, post[op]);
+	return lc_emit(lc, post[op]);
 }
 
 /* What is not sent while the link is down is in RESYNC as state. */
-static void lc_send(struct tally_lc *lc, struct tally_lc_actions *out,
-		    struct tally_lmsg msg)
+static void lc_send(struct tally_lc *lc, struct tally_lmsg msg)
 {
 	if (lc->up)
-		lc_emit(out, TALLY_LCA_SEND)->msg = msg;
+		lc_emit(lc, TALLY_LCA_SEND)->msg = msg;
 }
 
-static void lc_fail(struct tally_lc *lc, struct tally_lc_actions *out, int err)
+static void lc_say(struct tally_lc *lc, u8 type, u64 gen)
+{
+	lc_send(lc, (struct tally_lmsg){ .type = type, .gen = gen });
+}
+
+static void lc_fail(struct tally_lc *lc, int err)
 {
 	lc->want = false;
-	lc_emit(out, TALLY_LCA_FAILED)->err = err;
+	lc_emit(lc, TALLY_LCA_FAILED)->err = err;
 }
 
 /* What this node has in the word for a tenure of @mode. */
@@ -111,41 +115,40 @@ static void lc_no_early(struct tally_lc *lc)
 	lc->early_succ = (struct tally_lc_succ){};
 }
 
-/* The users inside have lost the lock. */
-static void lc_lose(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_lose(struct tally_lc *lc)
 {
 	if (!lc->users)
 		return;
 	lc->users = 0;
 	lc->inside = 0;
-	lc_emit(out, TALLY_LCA_LOST);
+	lc_emit(lc, TALLY_LCA_LOST);
 }
 
-/* A word that breaks an assertion ends the use of the lock. */
-static void lc_word_bad(struct tally_lc *lc, struct tally_lc_actions *out)
+/* Entry to DEAD: users inside lose the lock, those that want it get @err. */
+static void lc_die(struct tally_lc *lc, int err)
 {
-	lc_emit(out, TALLY_LCA_WORD_BAD);
-	lc_lose(lc, out);
+	lc_lose(lc);
 	if (lc->want)
-		lc_fail(lc, out, -EIO);
+		lc_fail(lc, err);
 	lc_clear(lc, TALLY_LC_DEAD);
 	lc_no_early(lc);
 	lc->claim = TALLY_LC_CLAIM_NONE;
 	lc->parked = 0;
-	lc->err = -EIO;
+	lc->err = err;
 }
 
-/* ENQUEUE(mode, try), WAIT */
-static void lc_enqueue(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_word_bad(struct tally_lc *lc)
 {
-	lc->st = TALLY_LC_WAIT;
+	lc_emit(lc, TALLY_LCA_WORD_BAD);
+	lc_die(lc, -EIO);
+}
+
+static void lc_enqueue(struct tally_lc *lc)
+{
+	lc_clear(lc, TALLY_LC_WAIT);
 	lc->mode = lc->want_mode;
-	lc->fast = false;
-	lc->tenure = 0;
-	lc->rv = false;
-	lc->force = false;
 	lc->try = lc->want_try;
-	lc_send(lc, out, (struct tally_lmsg){
+	lc_send(lc, (struct tally_lmsg){
 		.type = TALLY_LM_ENQUEUE,
 		.mode = lc->mode,
 		.flags = lc->try ? TALLY_LMF_TRY : 0,
@@ -153,76 +156,70 @@ static void lc_enqueue(struct tally_lc *lc, struct tally_lc_actions *out)
 }
 
 /* any time soon | claim IN: post FAA(state, -bit i); OUT */
-static void lc_claim_out(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_claim_out(struct tally_lc *lc)
 {
 	if (lc->claim != TALLY_LC_CLAIM_IN || !lc->up)
 		return;
 	lc->claim = TALLY_LC_CLAIM_OUT;
-	lc_post(lc, out, TALLY_LC_OP_CLAIM)->value =
+	lc_post(lc, TALLY_LC_OP_CLAIM)->value =
 		tally_lw_minus(tally_lw_bit(lc->slot));
 }
 
 /*
  * local user wants X | IDLE, claim none: post CAS(state, 0 -> i) and
  *   FAA(token, +1); ATT
- * local user wants S | IDLE, claim none: post FAA(state, +bit i) and
- *   FAA(token, +1); ATT
+ * local user wants S | IDLE, claim none: the same with FAA(state, +bit i)
  * A node that recently saw W, has no bit, or is in a cpu arena: ENQUEUE, WAIT.
  * With a claim the user waits for its removal, which has been posted.
  *
  * A try always looks at the word where there is one: it may be free there.
  */
-static void lc_start(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_start(struct tally_lc *lc)
 {
+	u8 op;
+
 	if (!lc->up) {
 		if (lc->want_try)
-			lc_fail(lc, out, -ENOTCONN);
+			lc_fail(lc, -ENOTCONN);
 		return;
 	}
 	if (!lc->word || (lc->want_direct && !lc->want_try)) {
-		lc_enqueue(lc, out);
+		lc_enqueue(lc);
 		return;
 	}
 	if (lc->claim != TALLY_LC_CLAIM_NONE)
 		return;
 	lc->mode = lc->want_mode;
 	lc->st = TALLY_LC_ATT;
-	if (lc->mode == TALLY_LMODE_S)
-		lc_post(lc, out, TALLY_LC_OP_ACQ_S)->value =
-			tally_lw_bit(lc->slot);
-	else
-		lc_post(lc, out, TALLY_LC_OP_ACQ_X)->value = lc->slot;
+	op = lc->mode == TALLY_LMODE_S ? TALLY_LC_OP_ACQ_S : TALLY_LC_OP_ACQ_X;
+	lc_post(lc, op)->value = lc_field(lc, lc->mode);
 }
 
 /* Entry to IDLE; a user that came meanwhile starts at once. */
-static void lc_idle(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_idle(struct tally_lc *lc)
 {
 	lc_clear(lc, TALLY_LC_IDLE);
 	lc_no_early(lc);
-	lc_claim_out(lc, out);
+	lc_claim_out(lc);
 	if (lc->want)
-		lc_start(lc, out);
+		lc_start(lc);
 	if (tally_lc_idle(lc))
-		lc_emit(out, TALLY_LCA_RELEASED);
+		lc_emit(lc, TALLY_LCA_RELEASED);
 }
 
 /*
  * release | fast HOLD/CACHED: post FAA(state, -i) or FAA(state, -bit i); RELF.
  *   link down: a word posted on a dead link is in doubt, so it is not posted
  */
-static void lc_release_fast(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_release_fast(struct tally_lc *lc)
 {
 	lc->rv = false;
 	lc->force = false;
-	if (lc->up) {
-		lc->st = TALLY_LC_RELF;
-		lc->doubt = TALLY_LC_OP_NONE;
-		lc_post(lc, out, TALLY_LC_OP_REL)->value =
+	lc->st = lc->up ? TALLY_LC_RELF : TALLY_LC_DBT;
+	lc->doubt = lc->up ? TALLY_LC_OP_NONE : TALLY_LC_OP_REL;
+	if (lc->up)
+		lc_post(lc, TALLY_LC_OP_REL)->value =
 			tally_lw_minus(lc_field(lc, lc->mode));
-	} else {
-		lc->st = TALLY_LC_DBT;
-		lc->doubt = TALLY_LC_OP_REL;
-	}
 }
 
 /*
@@ -230,34 +227,29 @@ static void lc_release_fast(struct tally_lc *lc, struct tally_lc_actions *out)
  *   DONE(gen) to home; IDLE
  * release | HOLD/CACHED: REL(gen); IDLE
  */
-static void lc_release_managed(struct tally_lc *lc,
-			       struct tally_lc_actions *out)
+static void lc_release(struct tally_lc *lc)
 {
 	bool hand = lc->succ.gen && lc->mode == TALLY_LMODE_X;
 
+	lc->users = 0;
+	lc->inside = 0;
+	if (lc->fast) {
+		lc_release_fast(lc);
+		return;
+	}
 	if (hand)
-		lc_emit(out, TALLY_LCA_HANDOVER)->msg = (struct tally_lmsg){
+		lc_emit(lc, TALLY_LCA_HANDOVER)->msg = (struct tally_lmsg){
 			.type = TALLY_LM_HANDOVER,
 			.next_slot = lc->succ.slot,
 			.next_session = lc->succ.session,
 			.next_gen = lc->succ.gen,
 		};
-	lc_send(lc, out, (struct tally_lmsg){
+	lc_send(lc, (struct tally_lmsg){
 		.type = hand ? TALLY_LM_DONE : TALLY_LM_REL,
 		.flags = lc->force ? TALLY_LMF_VALUE_BAD : 0,
 		.gen = lc->gen,
 	});
-	lc_idle(lc, out);
-}
-
-static void lc_release(struct tally_lc *lc, struct tally_lc_actions *out)
-{
-	lc->users = 0;
-	lc->inside = 0;
-	if (lc->fast)
-		lc_release_fast(lc, out);
-	else
-		lc_release_managed(lc, out);
+	lc_idle(lc);
 }
 
 /* An X tenure serves local S users as it is. */
@@ -266,13 +258,13 @@ static bool lc_fits(const struct tally_lc *lc)
 	return lc->mode == TALLY_LMODE_X || lc->want_mode == TALLY_LMODE_S;
 }
 
-static void lc_enter(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_enter(struct tally_lc *lc)
 {
 	lc->st = TALLY_LC_HOLD;
 	lc->want = false;
 	lc->users++;
 	lc->inside = lc->want_mode;
-	lc_emit(out, TALLY_LCA_GRANTED)->token =
+	lc_emit(lc, TALLY_LCA_GRANTED)->token =
 		tally_token(lc->tenure, lc->local);
 }
 
@@ -281,23 +273,20 @@ static void lc_enter(struct tally_lc *lc, struct tally_lc_actions *out)
  * fast tenure takes a new c by FAA(token, +1) while holding, a managed one
  * releases.
  */
-static void lc_again(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_again(struct tally_lc *lc)
 {
 	if (lc->local < TALLY_TOKEN_LOCAL_MAX) {
 		lc->local++;
-		lc_enter(lc, out);
+		lc_enter(lc);
 	} else if (lc->fast && lc->up) {
 		lc->st = TALLY_LC_ATT;
-		lc_post(lc, out, TALLY_LC_OP_TOKEN);
+		lc_post(lc, TALLY_LC_OP_TOKEN);
 	} else {
-		lc_release(lc, out);
+		lc_release(lc);
 	}
 }
 
-/*
- * May one more local user have the tenure?  Before the recall always, after it
- * while the cohort budget lasts, and readers of an S tenure not at all.
- */
+/* May one more local user have it?  After a recall X, within the budget. */
 static bool lc_may_go_on(struct tally_lc *lc, bool late)
 {
 	if (!lc->want || !lc_fits(lc))
@@ -316,27 +305,22 @@ static bool lc_may_go_on(struct tally_lc *lc, bool late)
  *   then release
  *
  * Only tenures that can be had back without the home are worth keeping: in an
- * arena with words a managed one keeps W set for everybody.
+ * arena with words a managed one keeps W set for all.
  */
-static void lc_last_out(struct tally_lc *lc, struct tally_lc_actions *out,
-			bool late)
+static void lc_last_out(struct tally_lc *lc, bool late)
 {
 	lc->inside = 0;
 	if (lc_may_go_on(lc, late))
-		lc_again(lc, out);
+		lc_again(lc);
 	else if (!lc->want && !tally_lc_recalled(lc) && lc->cache &&
 		 (lc->fast || !lc->word))
 		lc->st = TALLY_LC_CACHED;
 	else
-		lc_release(lc, out);
+		lc_release(lc);
 }
 
-/*
- * HOLD.  No user wants it any more, or not in this mode: go on as at local
- * unlock.
- */
-static void lc_hold(struct tally_lc *lc, struct tally_lc_actions *out,
-		    u64 tenure)
+/* HOLD.  No user wants it, or not in this mode: go on as at local unlock. */
+static void lc_hold(struct tally_lc *lc, u64 tenure)
 {
 	lc->st = TALLY_LC_HOLD;
 	lc->tenure = tenure;
@@ -345,12 +329,12 @@ static void lc_hold(struct tally_lc *lc, struct tally_lc_actions *out,
 	lc->try = false;
 	if (lc->force || !lc->want || !lc_fits(lc)) {
 		lc->rv |= lc->force;
-		lc_last_out(lc, out, true);
+		lc_last_out(lc, true);
 		return;
 	}
-	lc_enter(lc, out);
+	lc_enter(lc);
 	if (tally_lc_recalled(lc))
-		lc_emit(out, TALLY_LCA_RECALL);
+		lc_emit(lc, TALLY_LCA_RECALL);
 }
 
 /*
@@ -358,7 +342,7 @@ static void lc_hold(struct tally_lc *lc, struct tally_lc_actions *out,
  * node waits (after rv no new local reader joins an S hold).  Else it waits for
  * them to leave; a try does not.
  */
-static void lc_join(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_join(struct tally_lc *lc)
 {
 	bool joins = lc->inside == TALLY_LMODE_S &&
 		     lc->want_mode == TALLY_LMODE_S && !tally_lc_recalled(lc);
@@ -367,51 +351,48 @@ static void lc_join(struct tally_lc *lc, struct tally_lc_actions *out)
 		return;
 	if (joins && lc->local < TALLY_TOKEN_LOCAL_MAX) {
 		lc->local++;
-		lc_enter(lc, out);
+		lc_enter(lc);
 	} else if (lc->want_try) {
-		lc_fail(lc, out, -EBUSY);
+		lc_fail(lc, -EBUSY);
 	}
 }
 
 /* HOLD again after an operation that left the users inside where they are. */
-static void lc_hold_on(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_hold_on(struct tally_lc *lc)
 {
 	lc->st = TALLY_LC_HOLD;
 	if (lc->users)
-		lc_join(lc, out);
+		lc_join(lc);
 	else
-		lc_last_out(lc, out, true);
+		lc_last_out(lc, true);
 }
 
 /* The home or the word said no to an upgrade, or it came too late. */
-static void lc_not_upgraded(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_not_upgraded(struct tally_lc *lc)
 {
 	if (lc->users)
-		lc_emit(out, TALLY_LCA_NOT_UPGRADED)->err = -EDEADLK;
-	lc_hold_on(lc, out);
+		lc_emit(lc, TALLY_LCA_NOT_UPGRADED)->err = -EDEADLK;
+	lc_hold_on(lc);
 }
 
-/* The tenure is exclusive now and has a new number. */
-static void lc_upgraded(struct tally_lc *lc, struct tally_lc_actions *out,
-			u64 tenure)
+static void lc_upgraded(struct tally_lc *lc, u64 tenure)
 {
 	lc->mode = TALLY_LMODE_X;
 	lc->tenure = tenure;
 	lc->local = 0;
 	if (lc->users) {
 		lc->inside = TALLY_LMODE_X;
-		lc_emit(out, TALLY_LCA_UPGRADED)->token = tally_token(tenure, 0);
+		lc_emit(lc, TALLY_LCA_UPGRADED)->token = tally_token(tenure, 0);
 	}
-	lc_hold_on(lc, out);
+	lc_hold_on(lc);
 }
 
 /* ---- operations on the word: completions, and those in doubt ---- */
 
-static void lc_look(struct tally_lc *lc, struct tally_lc_actions *out,
-		    u64 state)
+static void lc_look(struct tally_lc *lc, u64 state)
 {
 	if (tally_lw_w(state))
-		lc_send(lc, out, (struct tally_lmsg){ .type = TALLY_LM_LOOK });
+		lc_say(lc, TALLY_LM_LOOK, 0);
 }
 
 /*
@@ -419,152 +400,73 @@ static void lc_look(struct tally_lc *lc, struct tally_lc_actions *out,
  *   it any more: IDLE.  try and old.W = 0 where locks are not cached: -EBUSY,
  *   IDLE (an owner in the word is inside)
  */
-static void lc_acq_failed(struct tally_lc *lc, struct tally_lc_actions *out,
-			  u64 state)
+static void lc_acq_failed(struct tally_lc *lc, u64 state)
 {
 	if (lc->want && lc->want_try && !tally_lw_w(state) && !lc->cache)
-		lc_fail(lc, out, -EBUSY);
+		lc_fail(lc, -EBUSY);
 	if (!lc->want) {
-		lc_idle(lc, out);
+		lc_idle(lc);
 		return;
 	}
-	lc_enqueue(lc, out);
-	lc_claim_out(lc, out);
+	lc_enqueue(lc);
+	lc_claim_out(lc);
 }
 
 /*
  * completion, X, old = 0 | ATT: token = old token + 1; HOLD, fast
- *
- * An own owner field or bit that is no hold can only be a stray operation of
- * this slot.
- */
-static void lc_acq_x_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			  struct tally_lc_actions *out)
-{
-	if (!ev->state) {
-		lc->fast = true;
-		lc_hold(lc, out, ev->token + 1);
-	} else if (lc_in_word(lc, TALLY_LMODE_X, ev->state) ||
-		   lc_in_word(lc, TALLY_LMODE_S, ev->state)) {
-		lc_word_bad(lc, out);
-	} else {
-		lc_acq_failed(lc, out, ev->state);
-	}
-}
-
-/*
- * completion, S, old.owner = 0 and old.W = 0 | ATT: token = old token + 1;
- *   HOLD, fast
+ * completion, S, old.owner = 0 and old.W = 0 | ATT: the same
  * completion, S, failed | ATT: claim = IN; then as X failed
  */
-static void lc_acq_s_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			  struct tally_lc_actions *out)
+static void lc_acq_done(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
-	if (lc_in_word(lc, TALLY_LMODE_X, ev->state) ||
-	    lc_in_word(lc, TALLY_LMODE_S, ev->state)) {
-		lc_word_bad(lc, out);
-	} else if (!tally_lw_owner(ev->state) && !tally_lw_w(ev->state)) {
+	bool s = ev->op == TALLY_LC_OP_ACQ_S;
+
+	if (s ? !tally_lw_owner(ev->state) && !tally_lw_w(ev->state) :
+		!ev->state) {
 		lc->fast = true;
-		lc_hold(lc, out, ev->token + 1);
-	} else {
-		lc->claim = TALLY_LC_CLAIM_IN;
-		lc_acq_failed(lc, out, ev->state);
+		lc_hold(lc, ev->token + 1);
+		return;
 	}
+	if (s)
+		lc->claim = TALLY_LC_CLAIM_IN;
+	lc_acq_failed(lc, ev->state);
 }
 
 /* The own field is out of the word: IDLE; old.W = 1: send LOOK */
-static void lc_gone(struct tally_lc *lc, struct tally_lc_actions *out,
-		    u64 state)
+static void lc_gone(struct tally_lc *lc, u64 state)
 {
-	lc_look(lc, out, state);
-	lc_idle(lc, out);
-}
-
-/* its completion | RELF: IDLE; old.W = 1: send LOOK */
-static void lc_rel_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			struct tally_lc_actions *out)
-{
-	if (lc_in_word(lc, lc->mode, ev->state))
-		lc_gone(lc, out, ev->state);
-	else
-		lc_word_bad(lc, out);
+	lc_look(lc, state);
+	lc_idle(lc);
 }
 
 /* The bit that was no hold is out: a user that waited for that starts. */
-static void lc_claim_gone(struct tally_lc *lc, struct tally_lc_actions *out,
-			  u64 state)
+static void lc_claim_gone(struct tally_lc *lc, u64 state)
 {
 	lc->claim = TALLY_LC_CLAIM_NONE;
-	lc_look(lc, out, state);
+	lc_look(lc, state);
 	if (lc->st != TALLY_LC_IDLE)
 		return;
 	if (lc->want)
-		lc_start(lc, out);
+		lc_start(lc);
 	if (tally_lc_idle(lc))
-		lc_emit(out, TALLY_LCA_RELEASED);
+		lc_emit(lc, TALLY_LCA_RELEASED);
 }
 
-/* its completion | claim OUT: claim none; old.W = 1: send LOOK */
-static void lc_claim_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			  struct tally_lc_actions *out)
-{
-	if (lc_in_word(lc, TALLY_LMODE_S, ev->state))
-		lc_claim_gone(lc, out, ev->state);
-	else
-		lc_word_bad(lc, out);
-}
-
-static void lc_post_down(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_post_down(struct tally_lc *lc)
 {
 	lc->st = TALLY_LC_DNF;
 	lc->doubt = TALLY_LC_OP_NONE;
-	lc_post(lc, out, TALLY_LC_OP_DOWN)->value =
+	lc_post(lc, TALLY_LC_OP_DOWN)->value =
 		tally_lw_bit(lc->slot) + tally_lw_minus(lc->slot);
 }
 
 /* downgrade has executed | DNF: mode S, old.W = 1: send LOOK */
-static void lc_downgraded(struct tally_lc *lc, struct tally_lc_actions *out,
-			  u64 state)
+static void lc_downgraded(struct tally_lc *lc, u64 state)
 {
 	lc->mode = TALLY_LMODE_S;
 	lc->doubt = TALLY_LC_OP_NONE;
-	lc_look(lc, out, state);
-	lc_hold_on(lc, out);
-}
-
-static void lc_down_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			 struct tally_lc_actions *out)
-{
-	if (lc_in_word(lc, TALLY_LMODE_X, ev->state) &&
-	    !lc_in_word(lc, TALLY_LMODE_S, ev->state))
-		lc_downgraded(lc, out, ev->state);
-	else
-		lc_word_bad(lc, out);
-}
-
-/*
- * try-upgrade, success | UPF: mode X with the new token
- * try-upgrade, else | UPF: stays S, -EDEADLK
- */
-static void lc_upg_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			struct tally_lc_actions *out)
-{
-	if (ev->state == tally_lw_bit(lc->slot))
-		lc_upgraded(lc, out, ev->token + 1);
-	else if (lc_in_word(lc, TALLY_LMODE_S, ev->state))
-		lc_not_upgraded(lc, out);
-	else
-		lc_word_bad(lc, out);
-}
-
-/* A tenure that needed a number has one: an upgrade, or a hold. */
-static void lc_token_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			  struct tally_lc_actions *out)
-{
-	if (lc->st == TALLY_LC_UPF)
-		lc_upgraded(lc, out, ev->token + 1);
-	else
-		lc_hold(lc, out, ev->token + 1);
+	lc_look(lc, state);
+	lc_hold_on(lc);
 }
 
 /*
@@ -575,20 +477,19 @@ static void lc_token_done(struct tally_lc *lc, const struct tally_lc_event *ev,
  * in doubt: FAA(+bit) | bit, else: claim IN; ENQUEUE
  * in doubt: FAA(+bit) | no bit: IDLE, start again
  */
-static void lc_read_acq(struct tally_lc *lc, struct tally_lc_actions *out,
-			u64 state)
+static void lc_read_acq(struct tally_lc *lc, u64 state)
 {
 	bool held = lc->doubt == TALLY_LC_OP_ACQ_X ||
 		    (!tally_lw_owner(state) && !tally_lw_w(state));
 
 	if (!lc_in_word(lc, lc->mode, state)) {
-		lc_idle(lc, out);
+		lc_idle(lc);
 		return;
 	}
 	if (!held) {
 		lc->doubt = TALLY_LC_OP_NONE;
 		lc->claim = TALLY_LC_CLAIM_IN;
-		lc_acq_failed(lc, out, state);
+		lc_acq_failed(lc, state);
 		return;
 	}
 	if (!lc->up)
@@ -596,157 +497,177 @@ static void lc_read_acq(struct tally_lc *lc, struct tally_lc_actions *out,
 	lc->fast = true;
 	lc->doubt = TALLY_LC_OP_NONE;
 	if (!lc->want || lc->force) {
-		lc_release(lc, out);
+		lc_release(lc);
 		return;
 	}
 	lc->st = TALLY_LC_ATT;
-	lc_post(lc, out, TALLY_LC_OP_TOKEN);
-}
-
-/*
- * in doubt: FAA(-i), FAA(-bit) release | still mine: post it again
- * in doubt: FAA(-i), FAA(-bit) release | not mine: done; W = 1: send LOOK
- */
-static void lc_read_rel(struct tally_lc *lc, struct tally_lc_actions *out,
-			u64 state)
-{
-	if (!lc_in_word(lc, lc->mode, state))
-		lc_gone(lc, out, state);
-	else if (lc->up)
-		lc_release(lc, out);
+	lc_post(lc, TALLY_LC_OP_TOKEN);
 }
 
 /* in doubt: downgrade | owner = i / bit: post it again / done, LOOK if W = 1 */
-static void lc_read_down(struct tally_lc *lc, struct tally_lc_actions *out,
-			 u64 state)
+static void lc_read_down(struct tally_lc *lc, u64 state)
 {
 	if (lc_in_word(lc, TALLY_LMODE_S, state))
-		lc_downgraded(lc, out, state);
+		lc_downgraded(lc, state);
 	else if (!lc_in_word(lc, TALLY_LMODE_X, state))
-		lc_word_bad(lc, out);
+		lc_word_bad(lc);
 	else if (lc->up)
-		lc_post_down(lc, out);
+		lc_post_down(lc);
 }
 
 /* in doubt: upgrade | owner = i / bit: X, new token by FAA / still S */
-static void lc_read_upg(struct tally_lc *lc, struct tally_lc_actions *out,
-			u64 state)
+static void lc_read_upg(struct tally_lc *lc, u64 state)
 {
 	if (lc_in_word(lc, TALLY_LMODE_S, state)) {
 		lc->doubt = TALLY_LC_OP_NONE;
-		lc_not_upgraded(lc, out);
+		lc_not_upgraded(lc);
 	} else if (!lc_in_word(lc, TALLY_LMODE_X, state)) {
-		lc_word_bad(lc, out);
+		lc_word_bad(lc);
 	} else if (lc->up) {
 		lc->doubt = TALLY_LC_OP_NONE;
 		lc->st = TALLY_LC_UPF;
 		lc->mode = TALLY_LMODE_X;
-		lc_post(lc, out, TALLY_LC_OP_TOKEN);
+		lc_post(lc, TALLY_LC_OP_TOKEN);
 	}
 }
 
-/* in doubt: claim removal | bit / no bit: claim IN / none, LOOK if W = 1 */
-static void lc_read_claim(struct tally_lc *lc, struct tally_lc_actions *out,
-			  u64 state)
+/*
+ * in doubt: claim removal | bit / no bit: claim IN / none, LOOK if W = 1
+ * in doubt: FAA(-i), FAA(-bit) release | still mine: post it again
+ * in doubt: FAA(-i), FAA(-bit) release | not mine: done; W = 1: send LOOK
+ *
+ * The link may be down again: what is still mine stays in doubt then.
+ */
+static void lc_read_done(struct tally_lc *lc, u64 state)
 {
-	if (!lc_in_word(lc, TALLY_LMODE_S, state)) {
-		lc_claim_gone(lc, out, state);
-		return;
+	if (lc->claim == TALLY_LC_CLAIM_DOUBT) {
+		if (lc_in_word(lc, TALLY_LMODE_S, state)) {
+			lc->claim = TALLY_LC_CLAIM_IN;
+			lc_claim_out(lc);
+		} else {
+			lc_claim_gone(lc, state);
+		}
+	} else if (lc->doubt == TALLY_LC_OP_REL) {
+		if (!lc_in_word(lc, lc->mode, state))
+			lc_gone(lc, state);
+		else if (lc->up)
+			lc_release(lc);
+	} else if (lc->doubt == TALLY_LC_OP_DOWN) {
+		lc_read_down(lc, state);
+	} else if (lc->doubt == TALLY_LC_OP_UPG) {
+		lc_read_upg(lc, state);
+	} else {
+		lc_read_acq(lc, state);
 	}
-	lc->claim = TALLY_LC_CLAIM_IN;
-	lc_claim_out(lc, out);
-}
-
-/* The link may be down again: what is still mine stays in doubt then. */
-static void lc_read_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-			 struct tally_lc_actions *out)
-{
-	if (lc->claim == TALLY_LC_CLAIM_DOUBT)
-		lc_read_claim(lc, out, ev->state);
-	else if (lc->doubt == TALLY_LC_OP_REL)
-		lc_read_rel(lc, out, ev->state);
-	else if (lc->doubt == TALLY_LC_OP_DOWN)
-		lc_read_down(lc, out, ev->state);
-	else if (lc->doubt == TALLY_LC_OP_UPG)
-		lc_read_upg(lc, out, ev->state);
-	else
-		lc_read_acq(lc, out, ev->state);
 }
 
 /* link down | ATT, RELF, DNF, UPF, claim OUT: DBT / claim DOUBT */
 static void lc_op_broken(struct tally_lc *lc, u8 op)
 {
-	if (op == TALLY_LC_OP_CLAIM) {
+	if (op == TALLY_LC_OP_CLAIM)
 		lc->claim = TALLY_LC_CLAIM_DOUBT;
+	if (op == TALLY_LC_OP_CLAIM || op == TALLY_LC_OP_READ)
 		return;
-	}
-	if (op == TALLY_LC_OP_READ)
-		return;
-	if (op == TALLY_LC_OP_TOKEN && lc->st == TALLY_LC_UPF)
-		op = TALLY_LC_OP_UPG;
-	else if (op == TALLY_LC_OP_TOKEN)
-		op = lc->mode == TALLY_LMODE_S ? TALLY_LC_OP_ACQ_S :
+	if (op == TALLY_LC_OP_TOKEN)
+		op = lc->st == TALLY_LC_UPF ? TALLY_LC_OP_UPG :
+		     lc->mode == TALLY_LMODE_S ? TALLY_LC_OP_ACQ_S :
 						 TALLY_LC_OP_ACQ_X;
 	lc->st = TALLY_LC_DBT;
 	lc->doubt = op;
 }
 
-static void lc_op_good(struct tally_lc *lc, const struct tally_lc_event *ev,
-		       struct tally_lc_actions *out)
+/*
+ * Can the word have been @state before @op?  Only this node changes its field:
+ * one that is no hold can only be a stray operation of this slot.
+ */
+static bool lc_word_good(const struct tally_lc *lc, u8 op, u64 state)
 {
-	switch (ev->op) {
+	bool x = lc_in_word(lc, TALLY_LMODE_X, state);
+	bool s = lc_in_word(lc, TALLY_LMODE_S, state);
+
+	switch (op) {
 	case TALLY_LC_OP_ACQ_X:
-		lc_acq_x_done(lc, ev, out);
-		break;
 	case TALLY_LC_OP_ACQ_S:
-		lc_acq_s_done(lc, ev, out);
-		break;
+		return !x && !s;
 	case TALLY_LC_OP_REL:
-		lc_rel_done(lc, ev, out);
-		break;
+		return lc->mode == TALLY_LMODE_S ? s : x;
 	case TALLY_LC_OP_DOWN:
-		lc_down_done(lc, ev, out);
-		break;
+		return x && !s;
 	case TALLY_LC_OP_UPG:
-		lc_upg_done(lc, ev, out);
-		break;
 	case TALLY_LC_OP_CLAIM:
-		lc_claim_done(lc, ev, out);
-		break;
-	case TALLY_LC_OP_READ:
-		lc_read_done(lc, ev, out);
-		break;
+		return s;
 	default:
-		lc_token_done(lc, ev, out);
+		return true;
 	}
 }
 
-static void lc_op_done(struct tally_lc *lc, const struct tally_lc_event *ev,
-		       struct tally_lc_actions *out)
+/*
+ * its completion | RELF: IDLE; old.W = 1: send LOOK
+ * its completion | claim OUT: claim none; old.W = 1: send LOOK
+ * try-upgrade, success | UPF: mode X with the new token
+ * try-upgrade, else | UPF: stays S, -EDEADLK
+ */
+static void lc_op_good(struct tally_lc *lc, const struct tally_lc_event *ev)
+{
+	if (!lc_word_good(lc, ev->op, ev->state)) {
+		lc_word_bad(lc);
+		return;
+	}
+	switch (ev->op) {
+	case TALLY_LC_OP_ACQ_X:
+	case TALLY_LC_OP_ACQ_S:
+		lc_acq_done(lc, ev);
+		break;
+	case TALLY_LC_OP_REL:
+		lc_gone(lc, ev->state);
+		break;
+	case TALLY_LC_OP_DOWN:
+		lc_downgraded(lc, ev->state);
+		break;
+	case TALLY_LC_OP_UPG:
+		if (ev->state == tally_lw_bit(lc->slot))
+			lc_upgraded(lc, ev->token + 1);
+		else
+			lc_not_upgraded(lc);
+		break;
+	case TALLY_LC_OP_CLAIM:
+		lc_claim_gone(lc, ev->state);
+		break;
+	case TALLY_LC_OP_READ:
+		lc_read_done(lc, ev->state);
+		break;
+	default:	/* a tenure that needed a number has one */
+		if (lc->st == TALLY_LC_UPF)
+			lc_upgraded(lc, ev->token + 1);
+		else
+			lc_hold(lc, ev->token + 1);
+	}
+}
+
+static void lc_op_done(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
 	if (lc->op == TALLY_LC_OP_NONE || lc->op != ev->op) {
-		out->bug = true;
+		lc->out->bug = true;
 		return;
 	}
 	lc->op = TALLY_LC_OP_NONE;
 	if (lc->st == TALLY_LC_DEAD)
-		lc_emit(out, TALLY_LCA_RELEASED);
+		lc_emit(lc, TALLY_LCA_RELEASED);
 	else if (ev->broken)
 		lc_op_broken(lc, ev->op);
 	else
-		lc_op_good(lc, ev, out);
+		lc_op_good(lc, ev);
 }
 
 /* ---- what the home and other clients say ---- */
 
 /* Another node waits: users inside hear of it once. */
-static void lc_recall(struct tally_lc *lc, struct tally_lc_actions *out,
-		      bool known)
+static void lc_recall(struct tally_lc *lc, bool known)
 {
 	if (lc->users && !known)
-		lc_emit(out, TALLY_LCA_RECALL);
+		lc_emit(lc, TALLY_LCA_RECALL);
 	if (lc->st == TALLY_LC_CACHED)
-		lc_release(lc, out);
+		lc_release(lc);
 }
 
 /*
@@ -755,8 +676,7 @@ static void lc_recall(struct tally_lc *lc, struct tally_lc_actions *out,
  *   its succ or rv.  Drop early.  If canc: no local user: go on as at local
  *   unlock
  */
-static void lc_accept(struct tally_lc *lc, struct tally_lc_actions *out,
-		      u64 gen)
+static void lc_accept(struct tally_lc *lc, u64 gen)
 {
 	lc->last = gen;
 	lc->gen = gen;
@@ -768,19 +688,13 @@ static void lc_accept(struct tally_lc *lc, struct tally_lc_actions *out,
 		lc->force = lc->early_force;
 	}
 	lc_no_early(lc);
-	lc_hold(lc, out, gen);
+	lc_hold(lc, gen);
 }
 
-/* GRANT | anything else: drop (duplicate) */
-static void lc_grant(struct tally_lc *lc, const struct tally_lmsg *msg,
-		     struct tally_lc_actions *out)
+/* Waiting for what could be @gen? */
+static bool lc_awaits(const struct tally_lc *lc, u64 gen)
 {
-	if (lc->st != TALLY_LC_WAIT || msg->gen <= lc->last)
-		return;
-	if (msg->mode == lc->mode)
-		lc_accept(lc, out, msg->gen);
-	else
-		lc_emit(out, TALLY_LCA_VIOLATION);
+	return lc->st == TALLY_LC_WAIT && gen > lc->last;
 }
 
 /*
@@ -789,30 +703,26 @@ static void lc_grant(struct tally_lc *lc, const struct tally_lmsg *msg,
  * Between RESYNC and SYNCED none is accepted: the home has been told that this
  * node waits.  It is parked.
  */
-static void lc_handover(struct tally_lc *lc, const struct tally_lmsg *msg,
-			struct tally_lc_actions *out)
+static void lc_handover(struct tally_lc *lc, const struct tally_lmsg *msg)
 {
-	bool mine = msg->next_session == lc->session &&
-		    lc->st == TALLY_LC_WAIT && lc->mode == TALLY_LMODE_X &&
-		    msg->next_gen > lc->last;
-
-	if (!mine)
+	if (msg->next_session != lc->session || lc->mode != TALLY_LMODE_X ||
+	    !lc_awaits(lc, msg->next_gen))
 		return;
 	if (!lc->unsynced)
-		lc_accept(lc, out, msg->next_gen);
+		lc_accept(lc, msg->next_gen);
 	else if (lc->parked < msg->next_gen)
 		lc->parked = msg->next_gen;
 }
 
 /* SYNCED has come, or the link is down again and counts no more. */
-static void lc_unpark(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_unpark(struct tally_lc *lc)
 {
 	u64 gen = lc->parked;
 
 	lc->unsynced = false;
 	lc->parked = 0;
-	if (gen > lc->last && lc->st == TALLY_LC_WAIT)
-		lc_accept(lc, out, gen);
+	if (lc_awaits(lc, gen))
+		lc_accept(lc, gen);
 }
 
 /*
@@ -822,10 +732,8 @@ static void lc_unpark(struct tally_lc *lc, struct tally_lc_actions *out)
  * SUCC(gen, ...) | WAIT, gen > last: early = it (the later one wins, whole: one
  *   for a generation that was burned leaves nothing), unless that is a
  *   REVOKE(gen, force): what is lost at once is not handed over
- * SUCC | else: drop (stale)
  */
-static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
-		    struct tally_lc_actions *out)
+static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
 	const struct tally_lmsg *msg = &ev->msg;
 	bool known = tally_lc_recalled(lc);
@@ -835,7 +743,7 @@ static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
 		.slot = msg->next_slot,
 	};
 
-	if (lc->st == TALLY_LC_WAIT && msg->gen > lc->last) {
+	if (lc_awaits(lc, msg->gen)) {
 		if (lc->early_force && lc->early == msg->gen)
 			return;
 		lc->early = msg->gen;
@@ -850,7 +758,7 @@ static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev,
 		lc->succ = succ;
 	else
 		lc->rv = true;
-	lc_recall(lc, out, known);
+	lc_recall(lc, known);
 }
 
 /* Is an operation in flight or in doubt that may leave a fast tenure? */
@@ -864,67 +772,46 @@ static bool lc_may_hold_fast(const struct tally_lc *lc)
 }
 
 /*
+ * REVOKE(0) | ATT, DNF, UPF, DBT, fast HOLD: rv = 1 (must be remembered while
+ *   in flight)
+ * REVOKE(0) | fast CACHED: release
+ * REVOKE(gen > 0) | managed, gen = mine: rv = 1; CACHED: release now
+ * REVOKE(gen > 0) | WAIT, gen > last: early = it (the later one wins)
  * REVOKE(gen, idle-only) | no user inside and nothing in flight: release, REL
  *   (or, fast, LOOK behind the FAA) is the answer
  * REVOKE(gen, idle-only) | WAIT, gen > last, or else mine: BUSY(gen)
- */
-static void lc_revoke_idle(struct tally_lc *lc, u64 gen,
-			   struct tally_lc_actions *out)
-{
-	if (lc->st == TALLY_LC_CACHED)
-		lc_release(lc, out);
-	else
-		lc_send(lc, out, (struct tally_lmsg){
-			.type = TALLY_LM_BUSY,
-			.gen = gen,
-		});
-}
-
-/*
  * REVOKE(gen, force) | mine: users are told that the lock is lost, REL with the
  *   value block not valid at once.  What is in flight is given back when it
  *   has completed.
  */
-static void lc_revoke_force(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg)
 {
-	lc->rv = true;
-	lc->force = true;
-	lc->succ = (struct tally_lc_succ){};
-	lc_lose(lc, out);
-	if (lc->st == TALLY_LC_HOLD || lc->st == TALLY_LC_CACHED)
-		lc_release(lc, out);
-}
-
-/*
- * REVOKE(0) | ATT, DNF, UPF, DBT, fast HOLD: rv = 1 (must be remembered while
- *   in flight)
- * REVOKE(0) | fast CACHED: release
- * REVOKE(0) | else: ignore
- * REVOKE(gen > 0) | managed, gen = mine: rv = 1; CACHED: release now
- * REVOKE(gen > 0) | WAIT, gen > last: early = it (the later one wins)
- * REVOKE | else: drop (stale)
- */
-static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg,
-		      struct tally_lc_actions *out)
-{
-	bool early = lc->st == TALLY_LC_WAIT && msg->gen > lc->last;
+	bool early = lc_awaits(lc, msg->gen);
 	bool mine = msg->gen ? lc->gen == msg->gen : lc_may_hold_fast(lc);
 	bool known = tally_lc_recalled(lc);
 
 	if (!mine && !early)
 		return;
 	if (msg->flags & TALLY_LMF_IDLE_ONLY) {
-		lc_revoke_idle(lc, msg->gen, out);
+		if (lc->st == TALLY_LC_CACHED)
+			lc_release(lc);
+		else
+			lc_say(lc, TALLY_LM_BUSY, msg->gen);
 	} else if (early) {
 		lc->early = msg->gen;
 		lc->early_rv = true;
 		lc->early_force = msg->flags & TALLY_LMF_FORCE;
 		lc->early_succ = (struct tally_lc_succ){};
-	} else if (msg->flags & TALLY_LMF_FORCE) {
-		lc_revoke_force(lc, out);
 	} else {
 		lc->rv = true;
-		lc_recall(lc, out, known);
+		if (msg->flags & TALLY_LMF_FORCE) {
+			lc->force = true;
+			lc->succ = (struct tally_lc_succ){};
+			lc_lose(lc);
+			if (lc->st == TALLY_LC_HOLD)
+				lc_release(lc);
+		}
+		lc_recall(lc, known);
 	}
 }
 
@@ -932,22 +819,21 @@ static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg,
  * CANCELLED / DENIED | WAIT: IDLE (DENIED: -EBUSY)
  * DENIED | UPW: HOLD S; -EDEADLK
  */
-static void lc_refused(struct tally_lc *lc, const struct tally_lmsg *msg,
-		       struct tally_lc_actions *out)
+static void lc_refused(struct tally_lc *lc, const struct tally_lmsg *msg)
 {
 	bool denied = msg->type == TALLY_LM_DENIED;
 
 	if (lc->st == TALLY_LC_UPW && denied) {
-		lc_not_upgraded(lc, out);
+		lc_not_upgraded(lc);
 		return;
 	}
 	if (lc->st != TALLY_LC_WAIT || !(denied ? lc->try : lc->canc)) {
-		lc_emit(out, TALLY_LCA_VIOLATION);
+		lc_emit(lc, TALLY_LCA_VIOLATION);
 		return;
 	}
 	if (lc->want && !lc->canc)
-		lc_fail(lc, out, -EBUSY);
-	lc_idle(lc, out);
+		lc_fail(lc, -EBUSY);
+	lc_idle(lc);
 }
 
 /*
@@ -955,66 +841,67 @@ static void lc_refused(struct tally_lc *lc, const struct tally_lmsg *msg,
  * UPGRADED(ng) | UPW, after REVOKE(gen, force): rv = 1, so that it is released
  */
 static void lc_upgrade_granted(struct tally_lc *lc,
-			       const struct tally_lmsg *msg,
-			       struct tally_lc_actions *out)
+			       const struct tally_lmsg *msg)
 {
 	if (lc->st != TALLY_LC_UPW || msg->gen <= lc->last) {
-		lc_emit(out, TALLY_LCA_VIOLATION);
+		lc_emit(lc, TALLY_LCA_VIOLATION);
 		return;
 	}
 	lc->gen = msg->gen;
 	lc->last = msg->gen;
 	lc->rv = lc->force;
-	lc_upgraded(lc, out, msg->gen);
+	lc_upgraded(lc, msg->gen);
 }
 
-/* The home speaks first with SYNCED after a RESYNC that lists something. */
-static void lc_home_msg(struct tally_lc *lc, const struct tally_lc_event *ev,
-			struct tally_lc_actions *out)
+/*
+ * The home speaks first with SYNCED after a RESYNC that lists something.  Only
+ * HANDOVER comes from another client.
+ */
+static void lc_msg(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
 	const struct tally_lmsg *msg = &ev->msg;
-	bool harmless = msg->type == TALLY_LM_REVOKE && !msg->gen;
+	bool any_time = msg->type == TALLY_LM_HANDOVER ||
+			(msg->type == TALLY_LM_REVOKE && !msg->gen);
 	bool synced = msg->type == TALLY_LM_SYNCED;
 
-	if (lc->unsynced != synced && !harmless) {
-		lc_emit(out, TALLY_LCA_VIOLATION);
+	if (lc->st == TALLY_LC_DEAD)
+		return;
+	if (lc->unsynced != synced && !any_time) {
+		lc_emit(lc, TALLY_LCA_VIOLATION);
 		return;
 	}
 	switch (msg->type) {
+	case TALLY_LM_HANDOVER:
+		lc_handover(lc, msg);
+		break;
 	case TALLY_LM_SYNCED:
-		lc_unpark(lc, out);
+		lc_unpark(lc);
 		break;
 	case TALLY_LM_GRANT:
-		lc_grant(lc, msg, out);
-		break;
+		if (lc_awaits(lc, msg->gen) && msg->mode != lc->mode)
+			lc_emit(lc, TALLY_LCA_VIOLATION);
+		else if (lc_awaits(lc, msg->gen))
+			lc_accept(lc, msg->gen);
+		break;	/* or a duplicate */
 	case TALLY_LM_SUCC:
-		lc_succ(lc, ev, out);
+		lc_succ(lc, ev);
 		break;
 	case TALLY_LM_REVOKE:
-		lc_revoke(lc, msg, out);
+		lc_revoke(lc, msg);
 		break;
 	case TALLY_LM_CANCELLED:
 	case TALLY_LM_DENIED:
-		lc_refused(lc, msg, out);
+		lc_refused(lc, msg);
 		break;
 	case TALLY_LM_UPGRADED:
-		lc_upgrade_granted(lc, msg, out);
+		lc_upgrade_granted(lc, msg);
 		break;
 	default:
-		lc_emit(out, TALLY_LCA_VIOLATION);
+		lc_emit(lc, TALLY_LCA_VIOLATION);
 	}
 }
 
 /* ---- local users, the link, the lease ---- */
-
-/* CACHED: the tenure serves a user it fits, else: release, then acquire */
-static void lc_take_cached(struct tally_lc *lc, struct tally_lc_actions *out)
-{
-	if (lc_fits(lc))
-		lc_again(lc, out);
-	else
-		lc_release(lc, out);
-}
 
 /*
  * new local user of the same mode | WAIT with canc: adopts the request; on
@@ -1022,14 +909,15 @@ static void lc_take_cached(struct tally_lc *lc, struct tally_lc_actions *out)
  *
  * The same holds in ATT, RELF and DBT: the user waits for what is under way,
  * and lc_idle() or lc_hold() serve it.
+ *
+ * CACHED: the tenure serves a user it fits, else: release, then acquire
  */
-static void lc_want(struct tally_lc *lc, const struct tally_lc_event *ev,
-		    struct tally_lc_actions *out)
+static void lc_want(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
 	bool mode = ev->mode == TALLY_LMODE_X || ev->mode == TALLY_LMODE_S;
 
 	if (lc->want || !mode) {
-		out->bug = true;
+		lc->out->bug = true;
 		return;
 	}
 	lc->want = true;
@@ -1037,46 +925,47 @@ static void lc_want(struct tally_lc *lc, const struct tally_lc_event *ev,
 	lc->want_try = ev->try;
 	lc->want_direct = ev->direct;
 	if (lc->st == TALLY_LC_DEAD)
-		lc_fail(lc, out, lc->err);
+		lc_fail(lc, lc->err);
 	else if (lc->st == TALLY_LC_IDLE)
-		lc_start(lc, out);
+		lc_start(lc);
 	else if (lc->st == TALLY_LC_HOLD)
-		lc_join(lc, out);
+		lc_join(lc);
+	else if (lc->st == TALLY_LC_CACHED && lc_fits(lc))
+		lc_again(lc);
 	else if (lc->st == TALLY_LC_CACHED)
-		lc_take_cached(lc, out);
+		lc_release(lc);
 }
 
 /*
  * caller times out, is killed | WAIT: canc = 1, CANCEL once; the caller returns
  *   at once, the request lives on until CANCELLED, DENIED, GRANT or HANDOVER
  */
-static void lc_cancel(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_cancel(struct tally_lc *lc)
 {
 	if (!lc->want)
 		return;
 	lc->want = false;
-	lc_emit(out, TALLY_LCA_CANCELLED);
+	lc_emit(lc, TALLY_LCA_CANCELLED);
 	if (tally_lc_idle(lc))
-		lc_emit(out, TALLY_LCA_RELEASED);
+		lc_emit(lc, TALLY_LCA_RELEASED);
 	if (lc->st != TALLY_LC_WAIT || lc->canc)
 		return;
 	lc->canc = true;
-	lc_send(lc, out, (struct tally_lmsg){ .type = TALLY_LM_CANCEL });
+	lc_say(lc, TALLY_LM_CANCEL, 0);
 }
 
 /* local unlock: the last one out of HOLD decides what becomes of the tenure */
-static void lc_unlock(struct tally_lc *lc, const struct tally_lc_event *ev,
-		      struct tally_lc_actions *out)
+static void lc_unlock(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
 	if (lc->st == TALLY_LC_DEAD)
 		return;
 	if (!lc->users) {
-		out->bug = true;
+		lc->out->bug = true;
 		return;
 	}
 	lc->users--;
 	if (!lc->users && lc->st == TALLY_LC_HOLD)
-		lc_last_out(lc, out, ev->late);
+		lc_last_out(lc, ev->late);
 }
 
 /*
@@ -1085,17 +974,17 @@ static void lc_unlock(struct tally_lc *lc, const struct tally_lc_event *ev,
  *   No HANDOVER for this gen after DOWN
  * link down, fast: in doubt without having been posted
  */
-static void lc_downgrade(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_downgrade(struct tally_lc *lc)
 {
 	if (lc->st == TALLY_LC_DEAD)
 		return;
 	if (lc->st != TALLY_LC_HOLD || lc->inside != TALLY_LMODE_X) {
-		out->bug = true;
+		lc->out->bug = true;
 		return;
 	}
 	lc->inside = TALLY_LMODE_S;
 	if (lc->fast && lc->up) {
-		lc_post_down(lc, out);
+		lc_post_down(lc);
 	} else if (lc->fast) {
 		lc->st = TALLY_LC_DBT;
 		lc->doubt = TALLY_LC_OP_DOWN;
@@ -1103,11 +992,8 @@ static void lc_downgrade(struct tally_lc *lc, struct tally_lc_actions *out)
 		lc->mode = TALLY_LMODE_S;
 		lc->rv |= lc->succ.gen != 0;
 		lc->succ = (struct tally_lc_succ){};
-		lc_send(lc, out, (struct tally_lmsg){
-			.type = TALLY_LM_DOWN,
-			.gen = lc->gen,
-		});
-		lc_join(lc, out);
+		lc_say(lc, TALLY_LM_DOWN, lc->gen);
+		lc_join(lc);
 	}
 }
 
@@ -1132,146 +1018,92 @@ static int lc_upgrade_err(const struct tally_lc *lc)
  *
  * A reader inside an X tenure needs only a number of its own.
  */
-static void lc_upgrade(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_upgrade(struct tally_lc *lc)
 {
 	int err = lc_upgrade_err(lc);
 	struct tally_lc_action *a;
 
 	if (lc->st != TALLY_LC_DEAD &&
 	    (lc->st != TALLY_LC_HOLD || lc->inside != TALLY_LMODE_S)) {
-		out->bug = true;
+		lc->out->bug = true;
 	} else if (err) {
-		lc_emit(out, TALLY_LCA_NOT_UPGRADED)->err = err;
+		lc_emit(lc, TALLY_LCA_NOT_UPGRADED)->err = err;
 	} else if (lc->mode == TALLY_LMODE_X) {
 		lc->inside = TALLY_LMODE_X;
 		lc->local++;
-		lc_emit(out, TALLY_LCA_UPGRADED)->token =
+		lc_emit(lc, TALLY_LCA_UPGRADED)->token =
 			tally_token(lc->tenure, lc->local);
 	} else if (lc->fast) {
 		lc->st = TALLY_LC_UPF;
-		a = lc_post(lc, out, TALLY_LC_OP_UPG);
+		a = lc_post(lc, TALLY_LC_OP_UPG);
 		a->compare = tally_lw_bit(lc->slot);
 		a->value = lc->slot;
 	} else {
 		lc->st = TALLY_LC_UPW;
-		lc_send(lc, out, (struct tally_lmsg){
-			.type = TALLY_LM_UPG,
-			.gen = lc->gen,
-		});
+		lc_say(lc, TALLY_LM_UPG, lc->gen);
 	}
-}
-
-static void lc_set(struct tally_lc *lc, const struct tally_lc_event *ev,
-		   struct tally_lc_actions *out)
-{
-	lc->cache = ev->cache;
-	lc->budget = ev->budget;
-	if (lc->st == TALLY_LC_CACHED && !lc->cache)
-		lc_release(lc, out);
-}
-
-/*
- * Only HANDOVER comes from another client.  What the home said is dropped when
- * the session has ended.
- */
-static void lc_msg(struct tally_lc *lc, const struct tally_lc_event *ev,
-		   struct tally_lc_actions *out)
-{
-	if (lc->st == TALLY_LC_DEAD)
-		return;
-	if (ev->msg.type == TALLY_LM_HANDOVER)
-		lc_handover(lc, &ev->msg, out);
-	else
-		lc_home_msg(lc, ev, out);
-}
-
-/* HANDOVER's send completes in error | any: LOST(next_gen) */
-static void lc_handed_bad(struct tally_lc *lc, const struct tally_lmsg *msg,
-			  struct tally_lc_actions *out)
-{
-	if (lc->st != TALLY_LC_DEAD)
-		lc_send(lc, out, (struct tally_lmsg){
-			.type = TALLY_LM_LOST,
-			.next_gen = msg->next_gen,
-		});
 }
 
 /*
  * RESYNC: pending (mode, canc, try), held (gen, mode, upgrade asked), last.
  * What lists nothing is not sent.
  */
-static void lc_resync(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_resync(struct tally_lc *lc)
 {
 	bool pending = lc->st == TALLY_LC_WAIT;
-	struct tally_lmsg msg = {
-		.type = TALLY_LM_RESYNC,
-		.mode = pending ? lc->mode : 0,
-		.gen = lc->gen,
-		.last = lc->last,
-	};
+	bool held_s = lc->gen && lc->mode == TALLY_LMODE_S;
 
 	if (!pending && !lc->gen)
 		return;
-	msg.flags = (lc->canc ? TALLY_LMF_CANC : 0) |
-		    (lc->try ? TALLY_LMF_TRY : 0) |
-		    (lc->st == TALLY_LC_UPW ? TALLY_LMF_UPG : 0);
-	if (lc->gen && lc->mode == TALLY_LMODE_S)
-		msg.flags |= TALLY_LMF_HELD_S;
 	lc->unsynced = true;
-	lc_send(lc, out, msg);
+	lc_send(lc, (struct tally_lmsg){
+		.type = TALLY_LM_RESYNC,
+		.mode = pending ? lc->mode : 0,
+		.flags = (lc->canc ? TALLY_LMF_CANC : 0) |
+			 (lc->try ? TALLY_LMF_TRY : 0) |
+			 (lc->st == TALLY_LC_UPW ? TALLY_LMF_UPG : 0) |
+			 (held_s ? TALLY_LMF_HELD_S : 0),
+		.gen = lc->gen,
+		.last = lc->last,
+	});
 }
 
 /* resume: RESYNC; then in-doubt words are resolved by READ */
-static void lc_link_up(struct tally_lc *lc, struct tally_lc_actions *out)
+static void lc_link_up(struct tally_lc *lc)
 {
 	if (lc->st == TALLY_LC_DEAD)
 		return;
 	if (lc->up || lc->op != TALLY_LC_OP_NONE) {
-		out->bug = true;
+		lc->out->bug = true;
 		return;
 	}
 	lc->up = true;
-	lc_resync(lc, out);
+	lc_resync(lc);
 	if (lc->claim == TALLY_LC_CLAIM_DOUBT || lc->st == TALLY_LC_DBT)
-		lc_post(lc, out, TALLY_LC_OP_READ);
+		lc_post(lc, TALLY_LC_OP_READ);
 	else if (lc->claim == TALLY_LC_CLAIM_IN)
-		lc_claim_out(lc, out);
+		lc_claim_out(lc);
 	else if (lc->st == TALLY_LC_IDLE && lc->want)
-		lc_start(lc, out);
+		lc_start(lc);
 }
 
-/*
- * link down: a HANDOVER that waited for SYNCED is as good as one that comes
- * now, since the next RESYNC counts
- */
-static void lc_link_down(struct tally_lc *lc, struct tally_lc_actions *out)
-{
-	lc->up = false;
-	lc_unpark(lc, out);
-}
-
-/*
- * lease over locally | any: drop everything, tell users the lock is lost, no
- *   HANDOVER any more
- */
-static void lc_lease_lost(struct tally_lc *lc, struct tally_lc_actions *out)
+/* lease over locally | any: drop all, tell users it is lost, no HANDOVER */
+static void lc_lease_lost(struct tally_lc *lc)
 {
 	bool idle = tally_lc_idle(lc);
 
 	if (lc->st == TALLY_LC_DEAD)
 		return;
-	lc_lose(lc, out);
-	if (lc->want)
-		lc_fail(lc, out, -ENOTCONN);
-	lc_clear(lc, TALLY_LC_DEAD);
-	lc_no_early(lc);
-	lc->claim = TALLY_LC_CLAIM_NONE;
-	lc->parked = 0;
-	lc->err = -ENOTCONN;
+	lc_die(lc, -ENOTCONN);
 	if (!idle && tally_lc_idle(lc))
-		lc_emit(out, TALLY_LCA_RELEASED);
+		lc_emit(lc, TALLY_LCA_RELEASED);
 }
 
+/*
+ * Start a lock for a new session.  @word: the node uses the word: nic arena and
+ * slot in the bitmap; @up: the link is up.  Nothing is cached and the budget is
+ * 0 until TALLY_LCE_SET.
+ */
 void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,
 		   bool up)
 {
@@ -1283,58 +1115,65 @@ void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,
 	};
 }
 
-static void lc_user_event(struct tally_lc *lc, const struct tally_lc_event *ev,
-			  struct tally_lc_actions *out)
-{
-	switch (ev->kind) {
-	case TALLY_LCE_WANT:
-		lc_want(lc, ev, out);
-		break;
-	case TALLY_LCE_CANCEL:
-		lc_cancel(lc, out);
-		break;
-	case TALLY_LCE_UNLOCK:
-		lc_unlock(lc, ev, out);
-		break;
-	case TALLY_LCE_DOWNGRADE:
-		lc_downgrade(lc, out);
-		break;
-	case TALLY_LCE_UPGRADE:
-		lc_upgrade(lc, out);
-		break;
-	default:
-		lc_set(lc, ev, out);
-	}
-}
-
+/* One event.  The caller serialises the steps of one lock. */
 void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
 		   struct tally_lc_actions *out)
 {
 	out->n = 0;
 	out->bug = false;
+	lc->out = out;
 	switch (ev->kind) {
-	case TALLY_LCE_WANT ... TALLY_LCE_SET:
-		lc_user_event(lc, ev, out);
+	case TALLY_LCE_WANT:
+		lc_want(lc, ev);
+		break;
+	case TALLY_LCE_CANCEL:
+		lc_cancel(lc);
+		break;
+	case TALLY_LCE_UNLOCK:
+		lc_unlock(lc, ev);
+		break;
+	case TALLY_LCE_DOWNGRADE:
+		lc_downgrade(lc);
+		break;
+	case TALLY_LCE_UPGRADE:
+		lc_upgrade(lc);
+		break;
+	case TALLY_LCE_SET:
+		lc->cache = ev->cache;
+		lc->budget = ev->budget;
+		if (lc->st == TALLY_LC_CACHED && !lc->cache)
+			lc_release(lc);
 		break;
 	case TALLY_LCE_OP_DONE:
-		lc_op_done(lc, ev, out);
+		lc_op_done(lc, ev);
 		break;
 	case TALLY_LCE_MSG:
-		lc_msg(lc, ev, out);
+		lc_msg(lc, ev);
 		break;
 	case TALLY_LCE_HANDED_BAD:
-		lc_handed_bad(lc, &ev->msg, out);
+		/* HANDOVER's send completes in error | any: LOST(next_gen) */
+		if (lc->st != TALLY_LC_DEAD)
+			lc_send(lc, (struct tally_lmsg){
+				.type = TALLY_LM_LOST,
+				.next_gen = ev->msg.next_gen,
+			});
 		break;
 	case TALLY_LCE_LINK_DOWN:
-		lc_link_down(lc, out);
+		/*
+		 * A HANDOVER that waited for SYNCED is as good as one that
+		 * comes now, since the next RESYNC counts.
+		 */
+		lc->up = false;
+		lc_unpark(lc);
 		break;
 	case TALLY_LCE_LINK_UP:
-		lc_link_up(lc, out);
+		lc_link_up(lc);
 		break;
 	case TALLY_LCE_LEASE_LOST:
-		lc_lease_lost(lc, out);
+		lc_lease_lost(lc);
 		break;
 	default:
 		out->bug = true;
 	}
+	lc->out = NULL;
 }

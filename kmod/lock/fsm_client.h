@@ -20,19 +20,17 @@
  *
  * Serialisation.  All steps of one lc run under one lock of the driver (a
  * spinlock is enough).  The actions of a step are carried out in the order of
- * the list and before the actions of a later step of the same lc: either under
- * that lock, or handed to one ordered queue.  An event that an action causes
- * (a post that fails, a message to the home on the same node, a callback that
- * unlocks) is given after the step has returned, never from inside it.
+ * the list and before those of a later step of the same lc.  An event that an
+ * action causes (a post that fails, a message to the home on the same node, a
+ * callback that unlocks) is given after the step, never from inside it.
  *
- * Local users.  The node has at most one request (TALLY_LCE_WANT) outstanding
- * and queues its other users above the table, in their order; the table serves
- * the one it was given by joining readers, by the tenure that is there, or by
- * a new one.  A WANT is answered by exactly one of GRANTED, FAILED and
- * CANCELLED; then comes the next one's.  CANCEL is answered in the same step
- * (CANCELLED) unless the WANT had been answered before: then it does nothing
- * and the user must unlock.  What is left of a cancelled request is the
- * table's own business; the next WANT of the same mode takes it over.
+ * Local users.  The node has at most one request (WANT) outstanding and queues
+ * its other users above the table, in their order.  A WANT is answered by
+ * exactly one of GRANTED, FAILED and CANCELLED; then comes the next one's.
+ * CANCEL is answered in the same step (CANCELLED) unless the WANT had been
+ * answered before: then it does nothing and the user must unlock.  What is left
+ * of a cancelled request is the table's own business; the next WANT of the same
+ * mode takes it over.
  *
  * After GRANTED a user is inside until its UNLOCK.  Several are inside together
  * only in shared mode.  RECALL says once per tenure, if a user is inside,
@@ -42,8 +40,8 @@
  * the time since RECALL).  RELEASED says that nothing of the node is left in
  * the lock or on its way there.
  *
- * DOWNGRADE is for the only user inside, which is there in X; it cannot fail and
- * has no answer.  UPGRADE is for a user inside in S and is answered by
+ * DOWNGRADE is for the only user inside, which is there in X; it cannot fail
+ * and has no answer.  UPGRADE is for a user inside in S and is answered by
  * UPGRADED or NOT_UPGRADED; the user keeps S meanwhile.  One is outstanding at
  * a time; an UNLOCK of its user before the answer makes the answer void.
  *
@@ -51,32 +49,28 @@
  * another node asks.  Managed tenures of a lock that has a word for this node
  * are given back all the same: the next one is fast and can be kept.
  *
- * Lease.  On each GRANTED the driver checks that the session's lease is valid
- * now, after the completion or message that brought it; if it is not, it does
- * not tell the user but gives TALLY_LCE_LEASE_LOST.  The same check comes
- * before every UNLOCK and WANT.  When the lease ends, LEASE_LOST is given to
- * every lc of the session before the home may reclaim anything: LOST and FAILED
- * must reach the users before that.  After it the lc answers FAILED(-ENOTCONN)
- * to every WANT until tally_lc_init() for a new session, which needs
+ * Lease.  On each GRANTED, and before every UNLOCK and WANT, the driver checks
+ * that the session's lease is valid now; if it is not, it does not tell the
+ * user but gives LEASE_LOST.  When the lease ends, LEASE_LOST is given to every
+ * lc of the session before the home may reclaim anything: LOST and FAILED must
+ * reach the users before that.  After it the lc answers FAILED(-ENOTCONN) to
+ * every WANT until tally_lc_init() for a new session, which needs
  * !tally_lc_busy().
  *
- * Word operations.  All operations on one word go to one lane.  POST_CAS_FAA is
- * CAS(state, @compare, @value) and FAA(token, 1), POST_FAA_FAA is
- * FAA(state, @value) and FAA(token, 1), both behind one doorbell; the
- * completion is good only if both are.  POST_FAA is FAA(state, @value);
- * POST_READ reads the state word; POST_TOKEN_FAA is FAA(token, 1).  Every post
- * is answered by one TALLY_LCE_OP_DONE with the table's @op, after a good
- * completion or, with @broken set, if the operation was flushed, failed or
- * could not be posted.  A broken operation is in doubt: it is never posted
- * again blindly.  The table asks for a READ after the resume and decides from
- * that, which is sound because by then the home has destroyed the old
- * responder QP, so that nothing of it can execute any more.
+ * Word operations.  All operations on one word go to one lane, those of a pair
+ * behind one doorbell; its completion is good only if both are.  Every post is
+ * answered by one OP_DONE with the table's @op, after a good completion or,
+ * with @broken set, if the operation was flushed, failed or could not be
+ * posted.  A broken operation is in doubt: it is never posted again blindly.
+ * The table asks for a READ after the resume and decides from that, which is
+ * sound because by then the home has destroyed the old responder QP, so that
+ * nothing of it can execute any more.
  *
  * Messages.  SEND goes to the home on the control conn, in order.  While the
  * link is down the table sends nothing; a message that could not be sent is
  * dropped, RESYNC makes up for it.  A message depends on word operations only
- * after their completion, since it goes by another QP, on which it could be there
- * first (race B21 in docs/protocol.md); the table keeps that order by itself.
+ * after their completion, since it goes by another QP, on which it could be
+ * there first (race B21 in docs/protocol.md); the table keeps that order.
  *
  * Successor.  HANDOVER goes to the node in @next_slot of the home, straight and
  * in parallel with the DONE behind it.  With a SUCC the driver says whether it
@@ -94,100 +88,64 @@
  *    what waits in a send queue of the driver is dropped, or it would go out in
  *    front of RESYNC and speak for a lock that has not been listed.
  * 3. LINK_UP to every lc.  An lc that has something to list answers with SEND
- *    of a RESYNC as its first action.  An lc that is made during this walk
- *    counts as visited.
+ *    of a RESYNC as its first action, and may send more behind that.  An lc
+ *    that is made during this walk counts as visited.
  * 4. Behind the last of them, RESYNC_END for the session.
  *
- * Messages of an lc that has been visited may go out before RESYNC_END; what
- * matters is the order per lock.
- *
- * VIOLATION: the home broke the protocol; end the session.  WORD_BAD: the word
- * does not hold what only this node may change; the table has stopped using
- * the lock, tell the home's administrator.  @bug in the list of actions: an
- * invariant of the driver or of the table is broken, WARN_ON_ONCE().
+ * VIOLATION: end the session.  WORD_BAD: the word does not hold what only this
+ * node may change; the table has stopped using the lock, tell the home's
+ * administrator.  @bug in the list of actions: an invariant of the driver or of
+ * the table is broken, WARN_ON_ONCE().
  *
  * Life.  An lc keeps @last, the highest generation accepted.  Keep the lc until
  * the session ends: a fresh one in the same session would take a repeated
  * GRANT of an old tenure for a new one.
  */
 
-/**
- * enum tally_lc_state - what the node has of the lock
- * @TALLY_LC_IDLE: nothing
- * @TALLY_LC_ATT: attempt on the word in flight
- * @TALLY_LC_WAIT: request at the home
- * @TALLY_LC_HOLD: local users are inside
- * @TALLY_LC_CACHED: owned, no user inside
- * @TALLY_LC_RELF: releasing FAA in flight
- * @TALLY_LC_DNF: downgrade in flight
- * @TALLY_LC_UPF: upgrade in flight
- * @TALLY_LC_UPW: managed upgrade asked, still holding S
- * @TALLY_LC_DBT: a word operation is in doubt
- * @TALLY_LC_DEAD: the session has ended, or the word is bad
- */
+/* What the node has of the lock. */
 enum tally_lc_state {
-	TALLY_LC_IDLE,
-	TALLY_LC_ATT,
-	TALLY_LC_WAIT,
-	TALLY_LC_HOLD,
-	TALLY_LC_CACHED,
-	TALLY_LC_RELF,
-	TALLY_LC_DNF,
-	TALLY_LC_UPF,
-	TALLY_LC_UPW,
-	TALLY_LC_DBT,
-	TALLY_LC_DEAD,
+	TALLY_LC_IDLE,		/* nothing */
+	TALLY_LC_ATT,		/* attempt on the word in flight */
+	TALLY_LC_WAIT,		/* request at the home */
+	TALLY_LC_HOLD,		/* local users are inside */
+	TALLY_LC_CACHED,	/* owned, no user inside */
+	TALLY_LC_RELF,		/* releasing FAA in flight */
+	TALLY_LC_DNF,		/* downgrade in flight */
+	TALLY_LC_UPF,		/* upgrade in flight */
+	TALLY_LC_UPW,		/* managed upgrade asked, still holding S */
+	TALLY_LC_DBT,		/* a word operation is in doubt */
+	TALLY_LC_DEAD,		/* the session has ended, or the word is bad */
 };
 
-/**
- * enum tally_lc_op - kinds of word operation
- * @TALLY_LC_OP_NONE: none in flight
- * @TALLY_LC_OP_ACQ_X: CAS 0 to owner, and FAA of the token
- * @TALLY_LC_OP_ACQ_S: FAA of the own bit, and of the token
- * @TALLY_LC_OP_REL: FAA that takes owner or bit out
- * @TALLY_LC_OP_DOWN: FAA that puts the bit in and takes the owner out
- * @TALLY_LC_OP_UPG: CAS from exactly the own bit to owner, and FAA of the token
- * @TALLY_LC_OP_CLAIM: FAA that takes a bit out that is no hold
- * @TALLY_LC_OP_READ: READ of a word in doubt
- * @TALLY_LC_OP_TOKEN: FAA of the token for a tenure that needs a number
- */
+/* Word operations; an "and token" is an FAA(token, 1) behind it. */
 enum tally_lc_op {
-	TALLY_LC_OP_NONE,
-	TALLY_LC_OP_ACQ_X,
-	TALLY_LC_OP_ACQ_S,
-	TALLY_LC_OP_REL,
-	TALLY_LC_OP_DOWN,
-	TALLY_LC_OP_UPG,
-	TALLY_LC_OP_CLAIM,
-	TALLY_LC_OP_READ,
-	TALLY_LC_OP_TOKEN,
+	TALLY_LC_OP_NONE,	/* none in flight */
+	TALLY_LC_OP_ACQ_X,	/* CAS 0 to owner, and token */
+	TALLY_LC_OP_ACQ_S,	/* FAA of the own bit, and token */
+	TALLY_LC_OP_REL,	/* FAA that takes owner or bit out */
+	TALLY_LC_OP_DOWN,	/* FAA: bit in, owner out */
+	TALLY_LC_OP_UPG,	/* CAS from just the own bit to owner, token */
+	TALLY_LC_OP_CLAIM,	/* FAA that takes a bit out that is no hold */
+	TALLY_LC_OP_READ,	/* READ of a word in doubt */
+	TALLY_LC_OP_TOKEN,	/* FAA of the token for a tenure */
 };
 
-/**
- * enum tally_lc_claim - the own bit in the word where it is not a hold
- * @TALLY_LC_CLAIM_NONE: not there
- * @TALLY_LC_CLAIM_IN: there
- * @TALLY_LC_CLAIM_OUT: its removal is in flight
- * @TALLY_LC_CLAIM_DOUBT: its removal is in doubt
- */
+/* The own bit in the word where it is not a hold. */
 enum tally_lc_claim {
-	TALLY_LC_CLAIM_NONE,
-	TALLY_LC_CLAIM_IN,
-	TALLY_LC_CLAIM_OUT,
-	TALLY_LC_CLAIM_DOUBT,
+	TALLY_LC_CLAIM_NONE,	/* not there */
+	TALLY_LC_CLAIM_IN,	/* there */
+	TALLY_LC_CLAIM_OUT,	/* its removal is in flight */
+	TALLY_LC_CLAIM_DOUBT,	/* its removal is in doubt */
 };
 
-/**
- * struct tally_lc_succ - the next holder
- * @gen: generation that is handed to it, 0: there is none
- * @session: its session at the home
- * @slot: its slot at the home
- */
+/* The next holder. */
 struct tally_lc_succ {
-	u64 gen;
-	u64 session;
-	u16 slot;
+	u64 gen;	/* generation that is handed to it, 0: there is none */
+	u64 session;	/* its session at the home */
+	u16 slot;	/* its slot at the home */
 };
+
+struct tally_lc_actions;
 
 /**
  * struct tally_lc - one lock as one node sees it; all fields are the table's
@@ -226,6 +184,7 @@ struct tally_lc_succ {
  * @parked: generation of a HANDOVER that waits for SYNCED, 0: none
  * @succ: the next holder
  * @early_succ: the next holder after @early
+ * @out: what the step under way wants done; NULL between steps
  */
 struct tally_lc {
 	u8 st;
@@ -263,195 +222,107 @@ struct tally_lc {
 	u64 parked;
 	struct tally_lc_succ succ;
 	struct tally_lc_succ early_succ;
+	struct tally_lc_actions *out;
 };
 
-/**
- * enum tally_lc_event_kind - what can happen to a client
- * @TALLY_LCE_WANT: a local user wants the lock; @mode, @try, @direct
- * @TALLY_LCE_CANCEL: it does not any more
- * @TALLY_LCE_UNLOCK: a user inside leaves; @late
- * @TALLY_LCE_DOWNGRADE: the only user inside goes on in S
- * @TALLY_LCE_UPGRADE: a user inside in S wants X, if that needs no waiting
- * @TALLY_LCE_SET: settings; @cache, @budget
- * @TALLY_LCE_OP_DONE: a word operation ended; @op, @broken, @state, @token
- * @TALLY_LCE_MSG: a message came; @msg, @linked
- * @TALLY_LCE_HANDED_BAD: a HANDOVER may not have arrived; @msg.next_gen
- * @TALLY_LCE_LINK_DOWN: the link broke
- * @TALLY_LCE_LINK_UP: the session was resumed on new QPs
- * @TALLY_LCE_LEASE_LOST: the session has ended
- */
+/* What can happen to a client. */
 enum tally_lc_event_kind {
-	TALLY_LCE_WANT,
-	TALLY_LCE_CANCEL,
-	TALLY_LCE_UNLOCK,
-	TALLY_LCE_DOWNGRADE,
-	TALLY_LCE_UPGRADE,
-	TALLY_LCE_SET,
-	TALLY_LCE_OP_DONE,
-	TALLY_LCE_MSG,
-	TALLY_LCE_HANDED_BAD,
-	TALLY_LCE_LINK_DOWN,
-	TALLY_LCE_LINK_UP,
-	TALLY_LCE_LEASE_LOST,
+	TALLY_LCE_WANT,		/* a local user wants it: mode, try, direct */
+	TALLY_LCE_CANCEL,	/* it does not any more */
+	TALLY_LCE_UNLOCK,	/* a user inside leaves: late */
+	TALLY_LCE_DOWNGRADE,	/* the only user inside goes on in S */
+	TALLY_LCE_UPGRADE,	/* a user in S wants X without waiting */
+	TALLY_LCE_SET,		/* settings: cache, budget */
+	TALLY_LCE_OP_DONE,	/* one ended: op, broken, state, token */
+	TALLY_LCE_MSG,		/* a message came: msg, linked */
+	TALLY_LCE_HANDED_BAD,	/* a HANDOVER may be lost: msg.next_gen */
+	TALLY_LCE_LINK_DOWN,	/* the link broke */
+	TALLY_LCE_LINK_UP,	/* the session was resumed on new QPs */
+	TALLY_LCE_LEASE_LOST,	/* the session has ended */
 };
 
-/**
- * struct tally_lc_event - one event
- * @kind: enum tally_lc_event_kind
- * @op: OP_DONE: enum tally_lc_op
- * @mode: WANT: TALLY_LMODE_*
- * @broken: OP_DONE: no good completion
- * @try: WANT: wait for no other user
- * @direct: WANT: the lock was managed a moment ago, ask the home without
- *	trying the word first (a hint, ignored together with @try)
- * @late: UNLOCK: the time after a recall has run out
- * @linked: MSG, SUCC: there is a link to the successor
- * @cache: SET: keep the lock when no node waits
- * @budget: SET: local grants after a recall
- * @state: OP_DONE: value the state word had before the operation, or was read
- * @token: OP_DONE: value the token word had before the FAA (ACQ_X, ACQ_S, UPG,
- *	TOKEN)
- * @msg: MSG: the message
- */
+/* One event. */
 struct tally_lc_event {
-	u8 kind;
-	u8 op;
-	u8 mode;
-	bool broken;
-	bool try;
+	u8 kind;	/* enum tally_lc_event_kind */
+	u8 op;		/* OP_DONE: enum tally_lc_op */
+	u8 mode;	/* WANT: TALLY_LMODE_* */
+	bool broken;	/* OP_DONE: no good completion */
+	bool try;	/* WANT: wait for no other user */
+	/*
+	 * WANT: the lock was managed a moment ago, ask the home without trying
+	 * the word first (a hint, ignored together with try)
+	 */
 	bool direct;
-	bool late;
-	bool linked;
-	bool cache;
-	u16 budget;
-	u64 state;
-	u64 token;
-	struct tally_lmsg msg;
+	bool late;	/* UNLOCK: the time after a recall has run out */
+	bool linked;	/* MSG, SUCC: there is a link to the successor */
+	bool cache;	/* SET: keep the lock when no node waits */
+	u16 budget;	/* SET: local grants after a recall */
+	u64 state;	/* OP_DONE: the state word before it, or as read */
+	u64 token;	/* OP_DONE: the token word before its FAA */
+	struct tally_lmsg msg;	/* MSG: the message */
 };
 
-/**
- * enum tally_lc_action_kind - what the driver does
- * @TALLY_LCA_POST_CAS_FAA: post CAS(state, @compare, @value), FAA(token, 1)
- * @TALLY_LCA_POST_FAA_FAA: post FAA(state, @value), FAA(token, 1)
- * @TALLY_LCA_POST_FAA: post FAA(state, @value)
- * @TALLY_LCA_POST_READ: post READ(state)
- * @TALLY_LCA_POST_TOKEN_FAA: post FAA(token, 1)
- * @TALLY_LCA_SEND: send @msg to the home
- * @TALLY_LCA_HANDOVER: send @msg to the successor
- * @TALLY_LCA_GRANTED: the local user has the lock; @token
- * @TALLY_LCA_FAILED: the local user does not get it; @err: -EBUSY (try),
- *	-ENOTCONN (no session, or try while the link is down), -EIO (word bad)
- * @TALLY_LCA_CANCELLED: answer to CANCEL
- * @TALLY_LCA_UPGRADED: the user inside has X; @token
- * @TALLY_LCA_NOT_UPGRADED: it has S as before; @err: -EDEADLK (others hold it
- *	or wait for it), -EAGAIN (the tenure has no token left)
- * @TALLY_LCA_RECALL: another node waits for this tenure
- * @TALLY_LCA_LOST: all users inside have lost the lock
- * @TALLY_LCA_RELEASED: nothing of this node is left in the lock
- * @TALLY_LCA_VIOLATION: the home broke the protocol
- * @TALLY_LCA_WORD_BAD: the word holds what it cannot hold
- */
+/* What the driver does. */
 enum tally_lc_action_kind {
-	TALLY_LCA_POST_CAS_FAA,
-	TALLY_LCA_POST_FAA_FAA,
-	TALLY_LCA_POST_FAA,
-	TALLY_LCA_POST_READ,
-	TALLY_LCA_POST_TOKEN_FAA,
-	TALLY_LCA_SEND,
-	TALLY_LCA_HANDOVER,
-	TALLY_LCA_GRANTED,
+	TALLY_LCA_POST_CAS_FAA,	/* CAS(state, compare, value), FAA(token, 1) */
+	TALLY_LCA_POST_FAA_FAA,	/* FAA(state, value), FAA(token, 1) */
+	TALLY_LCA_POST_FAA,	/* FAA(state, value) */
+	TALLY_LCA_POST_READ,	/* READ(state) */
+	TALLY_LCA_POST_TOKEN_FAA, /* FAA(token, 1) */
+	TALLY_LCA_SEND,		/* send msg to the home */
+	TALLY_LCA_HANDOVER,	/* send msg to the successor */
+	TALLY_LCA_GRANTED,	/* the local user has the lock: token */
+	/*
+	 * It does not get it: err is -EBUSY (try), -ENOTCONN (no session, or
+	 * try while the link is down), -EIO (word bad).
+	 */
 	TALLY_LCA_FAILED,
-	TALLY_LCA_CANCELLED,
-	TALLY_LCA_UPGRADED,
+	TALLY_LCA_CANCELLED,	/* answer to CANCEL */
+	TALLY_LCA_UPGRADED,	/* the user inside has X: token */
+	/*
+	 * It has S as before: err is -EDEADLK (others hold it or wait for it),
+	 * -EAGAIN (the tenure has no token left).
+	 */
 	TALLY_LCA_NOT_UPGRADED,
-	TALLY_LCA_RECALL,
-	TALLY_LCA_LOST,
-	TALLY_LCA_RELEASED,
-	TALLY_LCA_VIOLATION,
-	TALLY_LCA_WORD_BAD,
+	TALLY_LCA_RECALL,	/* another node waits for this tenure */
+	TALLY_LCA_LOST,		/* all users inside have lost the lock */
+	TALLY_LCA_RELEASED,	/* nothing of this node is left in the lock */
+	TALLY_LCA_VIOLATION,	/* the home broke the protocol */
+	TALLY_LCA_WORD_BAD,	/* the word holds what it cannot hold */
 };
 
-/**
- * struct tally_lc_action - one action
- * @kind: enum tally_lc_action_kind
- * @err: FAILED, NOT_UPGRADED: negative errno
- * @token: GRANTED, UPGRADED: fencing token
- * @compare: POST_CAS_FAA: value the state word must have
- * @value: POST_CAS_FAA: value it gets; POST_FAA_FAA, POST_FAA: what is added
- * @msg: SEND, HANDOVER: message; of no meaning in others
- */
+/* One action. */
 struct tally_lc_action {
-	u8 kind;
-	int err;
-	u64 token;
-	u64 compare;
-	u64 value;
-	struct tally_lmsg msg;
+	u8 kind;	/* enum tally_lc_action_kind */
+	int err;	/* FAILED, NOT_UPGRADED: negative errno */
+	u64 token;	/* GRANTED, UPGRADED: fencing token */
+	u64 compare;	/* POST_CAS_FAA: value the state word must have */
+	u64 value;	/* CAS: value it gets; FAA: what is added */
+	struct tally_lmsg msg;	/* SEND, HANDOVER; of no meaning in others */
 };
 
 #define TALLY_LC_ACTIONS	6
 
-/**
- * struct tally_lc_actions - what a step wants done, in this order
- * @n: number of actions
- * @bug: an own invariant is broken
- * @a: the actions
- */
+/* What a step wants done, in this order. */
 struct tally_lc_actions {
-	u8 n;
-	bool bug;
-	struct tally_lc_action a[TALLY_LC_ACTIONS];
+	u8 n;		/* number of actions */
+	bool bug;	/* an own invariant is broken */
+	struct tally_lc_action a[TALLY_LC_ACTIONS];	/* the actions */
 };
 
-/**
- * tally_lc_init() - start a lock for a new session
- * @lc: the lock; no word operation is outstanding
- * @slot: this node's slot at the home
- * @session: id of the session, which SUCC and HANDOVER name
- * @word: the node uses the word: nic arena and slot in the bitmap
- * @up: the link is up
- *
- * Nothing is cached and the budget is 0 until TALLY_LCE_SET.
- */
 void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,
 		   bool up);
-
-/**
- * tally_lc_step() - one event
- * @lc: the lock
- * @ev: the event
- * @out: filled with what to do
- *
- * Context: any; the caller serialises the steps of one lock.
- */
 void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
 		   struct tally_lc_actions *out);
-
-/**
- * tally_lc_idle() - has the node nothing of the lock and wants nothing
- * @lc: the lock
- *
- * Return: true from RELEASED until the next WANT.
- */
 bool tally_lc_idle(const struct tally_lc *lc);
 
-/**
- * tally_lc_busy() - is a word operation outstanding
- * @lc: the lock
- *
- * Return: true until its OP_DONE has been given.
- */
+/* Is a word operation outstanding?  Until its OP_DONE has been given. */
 static inline bool tally_lc_busy(const struct tally_lc *lc)
 {
 	return lc->op != TALLY_LC_OP_NONE;
 }
 
-/**
- * tally_lc_recalled() - does another node wait for this tenure
- * @lc: the lock
- *
- * Return: true from the recall until the lock is given back.
- */
+/* Does another node wait for this tenure? */
 static inline bool tally_lc_recalled(const struct tally_lc *lc)
 {
 	return lc->rv || lc->succ.gen;

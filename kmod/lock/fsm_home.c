@@ -8,6 +8,7 @@
 
 #include "lock/fsm_home.h"
 
+/* Returns its place in the chain, or -1. */
 int tally_lh_announced(const struct tally_lh *lh,
 		       const struct tally_lh_node *node)
 {
@@ -19,86 +20,86 @@ int tally_lh_announced(const struct tally_lh *lh,
 	return k;
 }
 
+/* It is cur, in the chain in this session, in SH or in the queue. */
+static bool lh_on_record(const struct tally_lh *lh,
+			 const struct tally_lh_node *node)
+{
+	return lh->cur == node || tally_lh_announced(lh, node) >= 0 ||
+	       node->gen || node->mode;
+}
+
+/* Does the table point to @node no more, nor know by it what came of cur? */
 bool tally_lh_node_idle(const struct tally_lh *lh,
 			const struct tally_lh_node *node)
 {
-	return lh->cur != node && lh->via != node &&
-	       tally_lh_announced(lh, node) < 0 && !node->mode && !node->gen;
+	return lh->via != node && !lh_on_record(lh, node);
 }
 
 /* ---- waiters, holders, and what is sent to them ---- */
 
-static struct tally_lh_action *lh_emit(struct tally_lh_actions *out, u8 kind)
+static struct tally_lh_action *lh_emit(struct tally_lh *lh, u8 kind)
 {
 	struct tally_lh_action *a;
 
-	if (out->n == TALLY_LH_ACTIONS) {
-		out->bug = true;
-		out->n--;
+	if (lh->out->n == TALLY_LH_ACTIONS) {
+		lh->out->bug = true;
+		lh->out->n--;
 	}
-	a = &out->a[out->n++];
+	a = &lh->out->a[lh->out->n++];
 	*a = (struct tally_lh_action){ .kind = kind };
 	return a;
 }
 
 /* Is there room for one more thing to be done?  Else it is done by MORE. */
-static bool lh_room(struct tally_lh_actions *out)
+static bool lh_room(struct tally_lh *lh)
 {
-	out->more |= out->n + 2 > TALLY_LH_ACTIONS;
-	return !out->more;
+	lh->out->more |= lh->out->n + 2 > TALLY_LH_ACTIONS;
+	return !lh->out->more;
 }
 
-static void lh_send_slot(struct tally_lh_actions *out, u16 slot,
-			 struct tally_lmsg msg)
+static void lh_send_slot(struct tally_lh *lh, u16 slot, struct tally_lmsg msg)
 {
-	struct tally_lh_action *a = lh_emit(out, TALLY_LHA_SEND);
+	struct tally_lh_action *a = lh_emit(lh, TALLY_LHA_SEND);
 
 	a->slot = slot;
 	a->msg = msg;
 }
 
-/* Nothing is sent between a break and RESYNC; that repeats what is still due. */
-static void lh_send_msg(struct tally_lh_actions *out,
-			const struct tally_lh_node *node, struct tally_lmsg msg)
+/* Nothing is sent between a break and RESYNC, which repeats what is due. */
+static void lh_send_msg(struct tally_lh *lh, const struct tally_lh_node *node,
+			struct tally_lmsg msg)
 {
 	if (node->up)
-		lh_send_slot(out, node->slot, msg);
+		lh_send_slot(lh, node->slot, msg);
 }
 
-static void lh_send(struct tally_lh_actions *out,
-		    const struct tally_lh_node *node, u8 type)
+static void lh_send(struct tally_lh *lh, const struct tally_lh_node *node,
+		    u8 type, u8 mode, u64 gen)
 {
-	lh_send_msg(out, node, (struct tally_lmsg){ .type = type });
-}
-
-static void lh_grant(struct tally_lh_actions *out,
-		     const struct tally_lh_node *node, u8 mode, u64 gen)
-{
-	lh_send_msg(out, node, (struct tally_lmsg){
-		.type = TALLY_LM_GRANT,
+	lh_send_msg(lh, node, (struct tally_lmsg){
+		.type = type,
 		.mode = mode,
 		.gen = gen,
 	});
 }
 
-static void lh_grant_cur(struct tally_lh *lh, struct tally_lh_actions *out)
+static void lh_grant_cur(struct tally_lh *lh)
 {
 	if (lh->cur)
-		lh_grant(out, lh->cur, TALLY_LMODE_X, lh->gen);
+		lh_send(lh, lh->cur, TALLY_LM_GRANT, TALLY_LMODE_X, lh->gen);
 }
 
 /*
  * SUCC to the one before @k in the chain, if it lives, that @k follows.  To no
  * slot if @k is dead: then it gives the lock back to the home.
  */
-static void lh_send_succ(struct tally_lh *lh, struct tally_lh_actions *out,
-			 int k)
+static void lh_send_succ(struct tally_lh *lh, int k)
 {
 	struct tally_lh_node *to = k ? lh->suc[k - 1] : lh->cur;
 	struct tally_lh_node *next = lh->suc[k];
 
 	if (to)
-		lh_send_msg(out, to, (struct tally_lmsg){
+		lh_send_msg(lh, to, (struct tally_lmsg){
 			.type = TALLY_LM_SUCC,
 			.gen = k ? lh->suc_gen[k - 1] : lh->gen,
 			.next_slot = next ? next->slot : 0,
@@ -107,44 +108,41 @@ static void lh_send_succ(struct tally_lh *lh, struct tally_lh_actions *out,
 		});
 }
 
-static void lh_violation(struct tally_lh_actions *out,
-			 const struct tally_lh_node *node)
+static void lh_violation(struct tally_lh *lh, const struct tally_lh_node *node)
 {
-	lh_emit(out, TALLY_LHA_VIOLATION)->slot = node->slot;
+	lh_emit(lh, TALLY_LHA_VIOLATION)->slot = node->slot;
 }
 
 /* ---- how holders are asked to give the lock back ---- */
 
-static u8 lh_revoke_flags(u8 asked)
-{
-	if (asked == TALLY_LH_ASKED_IDLE)
-		return TALLY_LMF_IDLE_ONLY;
-	return asked == TALLY_LH_ASKED_FORCE ? TALLY_LMF_FORCE : 0;
-}
+static const u8 lh_revoke_flags[] = {
+	[TALLY_LH_ASKED_IDLE]	= TALLY_LMF_IDLE_ONLY,
+	[TALLY_LH_ASKED]	= 0,
+	[TALLY_LH_ASKED_FORCE]	= TALLY_LMF_FORCE,
+};
 
 /*
  * REVOKE(gen), once of each kind per tenure.  False: to ask whether it is idle
  * makes no sense, it was asked to leave before and has not.
  */
-static bool lh_ask(struct tally_lh_actions *out, struct tally_lh_node *node,
-		   u64 gen, u8 asked)
+static bool lh_ask(struct tally_lh *lh, struct tally_lh_node *node, u64 gen,
+		   u8 asked)
 {
 	if (asked == TALLY_LH_ASKED_IDLE && node->asked > asked)
 		return false;
 	if (node->asked >= asked)
 		return true;
 	node->asked = asked;
-	lh_send_msg(out, node, (struct tally_lmsg){
+	lh_send_msg(lh, node, (struct tally_lmsg){
 		.type = TALLY_LM_REVOKE,
-		.flags = lh_revoke_flags(asked),
+		.flags = lh_revoke_flags[asked],
 		.gen = gen,
 	});
 	return true;
 }
 
 /* REVOKE(0), likewise; the holder may have no node, so it is sent always. */
-static bool lh_ask_fast(struct tally_lh *lh, struct tally_lh_actions *out,
-			u16 slot, u8 asked)
+static bool lh_ask_fast(struct tally_lh *lh, u16 slot, u8 asked)
 {
 	u64 bit = tally_lh_slot_mask(slot);
 	u64 *mask = &lh->fast_asked;
@@ -158,9 +156,9 @@ static bool lh_ask_fast(struct tally_lh *lh, struct tally_lh_actions *out,
 	if (*mask & bit)
 		return true;
 	*mask |= bit;
-	lh_send_slot(out, slot, (struct tally_lmsg){
+	lh_send_slot(lh, slot, (struct tally_lmsg){
 		.type = TALLY_LM_REVOKE,
-		.flags = lh_revoke_flags(asked),
+		.flags = lh_revoke_flags[asked],
 	});
 	return true;
 }
@@ -184,8 +182,6 @@ static void lh_try_over(struct tally_lh *lh)
 		if (n->asked == TALLY_LH_ASKED_IDLE)
 			n->asked = TALLY_LH_ASKED_NOT;
 }
-
-/* ---- queue ---- */
 
 static void lh_push(struct tally_lh *lh, struct tally_lh_node *node, u8 mode,
 		    bool try)
@@ -212,15 +208,11 @@ static void lh_push_head(struct tally_lh *lh, struct tally_lh_node *node,
 
 static void lh_remove(struct tally_lh *lh, struct tally_lh_node *node)
 {
-	struct tally_lh_node *prev = NULL;
-	struct tally_lh_node *n = lh->head;
+	struct tally_lh_node **p = &lh->head, *prev = NULL;
 
-	for (; n != node; n = n->next)
-		prev = n;
-	if (prev)
-		prev->next = node->next;
-	else
-		lh->head = node->next;
+	for (; *p != node; p = &(*p)->next)
+		prev = *p;
+	*p = node->next;
 	if (lh->tail == node)
 		lh->tail = prev;
 	if (node->try)
@@ -240,14 +232,11 @@ static struct tally_lh_node *lh_pop(struct tally_lh *lh)
 	return node;
 }
 
-static void lh_deny(struct tally_lh *lh, struct tally_lh_actions *out,
-		    struct tally_lh_node *node)
+static void lh_deny(struct tally_lh *lh, struct tally_lh_node *node)
 {
 	lh_remove(lh, node);
-	lh_send(out, node, TALLY_LM_DENIED);
+	lh_send(lh, node, TALLY_LM_DENIED, 0, 0);
 }
-
-/* ---- holders of managed tenures ---- */
 
 static void lh_shared_add(struct tally_lh *lh, struct tally_lh_node *node,
 			  u64 gen)
@@ -289,39 +278,23 @@ static void lh_shift(struct tally_lh *lh)
 	lh->cur->force = false;
 }
 
-static void lh_no_chain(struct tally_lh *lh)
+/* No exclusive holder, and no chain behind it. */
+static void lh_no_cur(struct tally_lh *lh)
 {
-	int k;
-
-	for (k = 0; k < TALLY_LH_CHAIN; k++) {
-		lh->suc[k] = NULL;
-		lh->suc_gen[k] = 0;
-	}
+	while (lh->cur || lh->suc_gen[0])
+		lh_shift(lh);
 }
 
 /*
  * cur = first of the chain that lives (via none), send it GRANT; none: cur =
  * none.  What was announced to the dead is reclaimed.
  */
-static void lh_end_tenure(struct tally_lh *lh, struct tally_lh_actions *out)
+static void lh_end_tenure(struct tally_lh *lh)
 {
 	do
 		lh_shift(lh);
 	while (!lh->cur && lh->suc_gen[0]);
-	lh_grant_cur(lh, out);
-}
-
-/* cur handed over to the first of the chain; a dead one is skipped. */
-static void lh_handed(struct tally_lh *lh, struct tally_lh_actions *out)
-{
-	struct tally_lh_node *via = lh->cur;
-
-	if (!lh->suc[0]) {
-		lh_end_tenure(lh, out);
-		return;
-	}
-	lh_shift(lh);
-	lh->via = via;
+	lh_grant_cur(lh);
 }
 
 static void lh_raise(struct tally_lh *lh, u64 tenure)
@@ -331,30 +304,28 @@ static void lh_raise(struct tally_lh *lh, u64 tenure)
 }
 
 /* A word that breaks an assertion ends the use of the lock. */
-static void lh_word_bad(struct tally_lh *lh, struct tally_lh_actions *out)
+static void lh_word_bad(struct tally_lh *lh)
 {
 	lh->hm = TALLY_LH_BAD;
 	while (lh->head)
 		lh_remove(lh, lh->head);
 	while (lh->shared)
 		lh_shared_remove(lh, lh->shared);
-	lh_no_chain(lh);
-	lh_shift(lh);
+	lh_no_cur(lh);
 	lh->fast = 0;
 	lh_fast_unasked(lh, ~0ULL);
 	lh->forced = false;
 	lh->sweep = 0;
 	lh->sweep_next = 0;
-	lh_emit(out, TALLY_LHA_WORD_BAD);
+	lh_emit(lh, TALLY_LHA_WORD_BAD);
 }
 
 /* ---- the pump: what is next, seen from state and word only ---- */
 
-/* post FAA(+W), SETW */
-static void lh_post_setw(struct tally_lh *lh, struct tally_lh_actions *out)
+static void lh_post_setw(struct tally_lh *lh)
 {
 	lh->hm = TALLY_LH_SETW;
-	lh_emit(out, TALLY_LHA_POST_SETW);
+	lh_emit(lh, TALLY_LHA_POST_SETW);
 }
 
 /*
@@ -362,20 +333,13 @@ static void lh_post_setw(struct tally_lh *lh, struct tally_lh_actions *out)
  * CLRW.  A token word read too early only makes the difference larger.  Fast
  * tenures are simply left alone.
  */
-static void lh_post_clrw(struct tally_lh *lh, const struct tally_lh_event *ev,
-			 struct tally_lh_actions *out)
+static void lh_post_clrw(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	lh->hm = TALLY_LH_CLRW;
 	lh->fast = 0;
 	lh_fast_unasked(lh, ~0ULL);
-	lh_emit(out, TALLY_LHA_POST_CLRW)->delta =
+	lh_emit(lh, TALLY_LHA_POST_CLRW)->delta =
 		lh->ng > ev->token ? lh->ng - ev->token : 0;
-}
-
-/* A head that does not want to wait only asks holders whether they are idle. */
-static u8 lh_asked_by_head(const struct tally_lh *lh)
-{
-	return lh->head->try ? TALLY_LH_ASKED_IDLE : TALLY_LH_ASKED;
 }
 
 /* Fast holders: the owner in DRAIN, and F as far as the word still shows it. */
@@ -389,155 +353,127 @@ static u64 lh_fast_holders(const struct tally_lh *lh, u64 state)
 }
 
 /* False: one of them makes a try pointless. */
-static bool lh_ask_all_fast(struct tally_lh *lh, struct tally_lh_actions *out,
-			    u64 holders, u8 asked)
+static bool lh_ask_all_fast(struct tally_lh *lh, u64 holders, u8 asked)
 {
 	u16 slot = 1;
 
 	for (; holders; holders >>= 1, slot++) {
 		if (!(holders & 1))
 			continue;
-		if (!lh_room(out))
+		if (!lh_room(lh))
 			return true;
-		if (!lh_ask_fast(lh, out, slot, asked))
-			return false;
-	}
-	return true;
-}
-
-static bool lh_ask_shared(struct tally_lh *lh, struct tally_lh_actions *out,
-			  u8 asked)
-{
-	struct tally_lh_node *n;
-
-	for (n = lh->shared; n; n = n->next) {
-		if (!lh_room(out))
-			return true;
-		if (!lh_ask(out, n, n->gen, asked))
+		if (!lh_ask_fast(lh, slot, asked))
 			return false;
 	}
 	return true;
 }
 
 /* break: REVOKE(gen, force) and REVOKE(0, force) to those it is meant for */
-static void lh_pump_force(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
+static void lh_pump_force(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *n;
 
-	if (lh->cur && lh->cur->force && lh_room(out))
-		lh_ask(out, lh->cur, lh->gen, TALLY_LH_ASKED_FORCE);
+	if (lh->cur && lh->cur->force && lh_room(lh))
+		lh_ask(lh, lh->cur, lh->gen, TALLY_LH_ASKED_FORCE);
 	for (n = lh->shared; n; n = n->next)
-		if (n->force && lh_room(out))
-			lh_ask(out, n, n->gen, TALLY_LH_ASKED_FORCE);
+		if (n->force && lh_room(lh))
+			lh_ask(lh, n, n->gen, TALLY_LH_ASKED_FORCE);
 	if (lh->hm == TALLY_LH_MAN && !lh->fast)
 		lh->forced = false;
 	if (lh->forced)
-		lh_ask_all_fast(lh, out, lh_fast_holders(lh, ev->state),
+		lh_ask_all_fast(lh, lh_fast_holders(lh, ev->state),
 				TALLY_LH_ASKED_FORCE);
-}
-
-/* A try with a user in its way is DENIED, and the next one looked at. */
-static bool lh_asked_or_denied(struct tally_lh *lh,
-			       struct tally_lh_actions *out, bool asked)
-{
-	if (asked)
-		return false;
-	lh_deny(lh, out, lh->head);
-	return true;
 }
 
 /*
  * 6. cur set: queue not empty, head X, chain not full: take it off, append
  *    (head, ++ng) to the chain, SUCC to the one before it.  Repeat
- *    Chain empty, head S: REVOKE(cur.gen) once per tenure.  Stop
- *    Chain empty, head try: REVOKE(cur.gen, idle-only).  Stop
  */
-static bool lh_pump_cur(struct tally_lh *lh, struct tally_lh_actions *out)
+static bool lh_pump_chain(struct tally_lh *lh)
 {
-	struct tally_lh_node *head = lh->head;
 	int k = 0;
 
 	while (k < TALLY_LH_CHAIN && lh->suc_gen[k])
 		k++;
-	if (!head || k == TALLY_LH_CHAIN)
+	if (k == TALLY_LH_CHAIN || lh->head->try ||
+	    lh->head->mode != TALLY_LMODE_X)
 		return false;
-	if (!head->try && head->mode == TALLY_LMODE_X) {
-		lh->suc[k] = lh_pop(lh);
-		lh->suc_gen[k] = ++lh->ng;
-		lh_send_succ(lh, out, k);
-		return true;
-	}
-	return !k && lh_asked_or_denied(lh, out,
-					lh_ask(out, lh->cur, lh->gen,
-					       lh_asked_by_head(lh)));
-}
-
-/* 5. DRAIN: REVOKE(0) to the owner, once, if it lives.  Stop */
-static bool lh_pump_drain(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
-{
-	u16 owner = tally_lw_owner(ev->state);
-
-	if (!lh->head || tally_lh_sweeping(lh, owner))
-		return false;
-	return lh_asked_or_denied(lh, out,
-				  lh_ask_fast(lh, out, owner,
-					      lh_asked_by_head(lh)));
+	lh->suc[k] = lh_pop(lh);
+	lh->suc_gen[k] = ++lh->ng;
+	lh_send_succ(lh, k);
+	return true;
 }
 
 /*
  * 8. head S: take it off, SH[head] = ++ng, GRANT.  Repeat from 7
  * 9. head X, SH empty, F empty: ng = max(ng, token word), take it off, cur =
  *    (head, ++ng), GRANT.  Repeat from 6
- * 10. head X behind readers: REVOKE(SH[k]) to each of SH and REVOKE(0) to each
- *    of F, once each; idle-only for a try.  Stop
  */
-static bool lh_pump_queue(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
+static bool lh_pump_grant(struct tally_lh *lh, u64 token)
 {
 	struct tally_lh_node *node = lh->head;
-	u8 asked = lh_asked_by_head(lh);
 
 	if (node->mode == TALLY_LMODE_S) {
 		lh_shared_add(lh, lh_pop(lh), ++lh->ng);
-		lh_grant(out, node, TALLY_LMODE_S, node->gen);
+		lh_send(lh, node, TALLY_LM_GRANT, TALLY_LMODE_S, node->gen);
 		return true;
 	}
-	if (!lh->shared && !lh->fast) {
-		lh_raise(lh, ev->token);
-		lh->cur = lh_pop(lh);
-		lh->via = NULL;
-		lh->gen = ++lh->ng;
-		lh_grant_cur(lh, out);
-		return true;
-	}
-	return lh_asked_or_denied(lh, out,
-				  lh_ask_shared(lh, out, asked) &&
-				  lh_ask_all_fast(lh, out,
-						  lh_fast_holders(lh, ev->state),
-						  asked));
+	if (lh->shared || lh->fast)
+		return false;
+	lh_raise(lh, token);
+	lh->cur = lh_pop(lh);
+	lh->via = NULL;
+	lh->gen = ++lh->ng;
+	lh_grant_cur(lh);
+	return true;
 }
 
-/* True: more may be possible now. */
-static bool lh_pump_once(struct tally_lh *lh, const struct tally_lh_event *ev,
-			 struct tally_lh_actions *out)
+/*
+ * 6. Chain empty, head S: REVOKE(cur.gen) once per tenure.  Stop
+ *    Chain empty, head try: REVOKE(cur.gen, idle-only).  Stop
+ * 5. DRAIN: REVOKE(0) to the owner, once, if it lives.  Stop
+ * 10. head X behind readers: REVOKE(SH[k]) to each of SH and REVOKE(0) to each
+ *    of F, once each; idle-only for a try.  Stop
+ *
+ * False: a user of one of them makes a try pointless.
+ */
+static bool lh_pump_ask(struct tally_lh *lh, u64 state)
 {
-	bool forcing = lh->forced &&
-		       (lh->hm == TALLY_LH_DRAIN || lh->fast);
+	u8 asked = lh->head->try ? TALLY_LH_ASKED_IDLE : TALLY_LH_ASKED;
+	u16 owner = tally_lw_owner(state);
+	struct tally_lh_node *n;
 
-	if (!lh_room(out))
-		return false;
-	if (!lh->cur && !lh->shared && !lh->head) {
-		if (!lh->cpu && !forcing)
-			lh_post_clrw(lh, ev, out);
-		return false;
-	}
 	if (lh->cur)
-		return lh_pump_cur(lh, out);
+		return lh->suc_gen[0] || lh_ask(lh, lh->cur, lh->gen, asked);
 	if (lh->hm == TALLY_LH_DRAIN)
-		return lh_pump_drain(lh, ev, out);
-	return lh->head && lh_pump_queue(lh, ev, out);
+		return tally_lh_sweeping(lh, owner) ||
+		       lh_ask_fast(lh, owner, asked);
+	for (n = lh->shared; n && lh_room(lh); n = n->next)
+		if (!lh_ask(lh, n, n->gen, asked))
+			return false;
+	return lh_ask_all_fast(lh, lh_fast_holders(lh, state), asked);
+}
+
+/* True: more may be possible now.  A try with a user in its way is DENIED. */
+static bool lh_pump_once(struct tally_lh *lh, const struct tally_lh_event *ev)
+{
+	bool forcing = lh->forced && (lh->hm == TALLY_LH_DRAIN || lh->fast);
+
+	if (!lh_room(lh))
+		return false;
+	if (!lh->cur && !lh->shared && !lh->head && !lh->cpu && !forcing)
+		lh_post_clrw(lh, ev);
+	if (!lh->head)
+		return false;
+	if (lh->cur && lh_pump_chain(lh))
+		return true;
+	if (!lh->cur && lh->hm != TALLY_LH_DRAIN &&
+	    lh_pump_grant(lh, ev->token))
+		return true;
+	if (lh_pump_ask(lh, ev->state))
+		return false;
+	lh_deny(lh, lh->head);
+	return true;
 }
 
 /*
@@ -549,8 +485,7 @@ static bool lh_pump_once(struct tally_lh *lh, const struct tally_lh_event *ev,
  * 5. DRAIN: stop
  * 7. queue empty: stop
  */
-static void lh_pump(struct tally_lh *lh, const struct tally_lh_event *ev,
-		    struct tally_lh_actions *out)
+static void lh_pump(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	if (lh->hm == TALLY_LH_DRAIN && !tally_lw_owner(ev->state)) {
 		lh->hm = TALLY_LH_MAN;
@@ -562,8 +497,8 @@ static void lh_pump(struct tally_lh *lh, const struct tally_lh_event *ev,
 	}
 	if ((lh->hm != TALLY_LH_DRAIN && lh->hm != TALLY_LH_MAN) || lh->grace)
 		return;
-	lh_pump_force(lh, ev, out);
-	while (lh_pump_once(lh, ev, out))
+	lh_pump_force(lh, ev);
+	while (lh_pump_once(lh, ev))
 		;
 }
 
@@ -573,15 +508,10 @@ static void lh_pump(struct tally_lh *lh, const struct tally_lh_event *ev,
  * FAA(+W) completes with old: F = bits of old, plus the bit of old's owner,
  * minus nodes in the queue or dead.  DRAIN (pump sends REVOKE(0) to the owner)
  */
-static void lh_setw_done(struct tally_lh *lh, u64 old,
-			 struct tally_lh_actions *out)
+static void lh_setw_done(struct tally_lh *lh, u64 old)
 {
 	const struct tally_lh_node *n;
 
-	if (tally_lw_w(old)) {
-		lh_word_bad(lh, out);
-		return;
-	}
 	lh->fast = tally_lw_bits(old) | tally_lh_slot_mask(tally_lw_owner(old));
 	for (n = lh->head; n; n = n->next)
 		lh->fast &= ~tally_lh_slot_mask(n->slot);
@@ -591,19 +521,28 @@ static void lh_setw_done(struct tally_lh *lh, u64 old,
 }
 
 /* FAA(-W) completes: FAST; queue not empty: post FAA(+W), SETW */
-static void lh_clrw_done(struct tally_lh *lh, u64 old,
-			 struct tally_lh_actions *out)
+static void lh_clrw_done(struct tally_lh *lh)
 {
-	if (!tally_lw_w(old)) {
-		lh_word_bad(lh, out);
-		return;
-	}
 	lh->hm = TALLY_LH_FAST;
 	if (lh->head || lh->forced)
-		lh_post_setw(lh, out);
+		lh_post_setw(lh);
 }
 
-/* What @slot has in the word. */
+/* One of them completed; only one that is in flight can. */
+static void lh_w_done(struct tally_lh *lh, const struct tally_lh_event *ev)
+{
+	bool set = ev->kind == TALLY_LHE_SETW_DONE;
+
+	if (lh->hm != (set ? TALLY_LH_SETW : TALLY_LH_CLRW))
+		lh->out->bug = true;
+	else if (tally_lw_w(ev->old) == set)
+		lh_word_bad(lh);
+	else if (set)
+		lh_setw_done(lh, ev->old);
+	else
+		lh_clrw_done(lh);
+}
+
 static u64 lh_field(u64 state, u16 slot)
 {
 	u64 bit = tally_lh_slot_mask(slot) & tally_lw_bits(state);
@@ -616,8 +555,7 @@ static u64 lh_field(u64 state, u16 slot)
  * The field of @slot is to go.  One sweep at a time is posted, and what is left
  * of @slot is read then: only the home changes it any more.
  */
-static void lh_post_sweep(struct tally_lh *lh, u16 slot, u64 state,
-			  struct tally_lh_actions *out)
+static void lh_post_sweep(struct tally_lh *lh, u16 slot, u64 state)
 {
 	struct tally_lh_action *a;
 	u64 field = lh_field(state, slot);
@@ -625,13 +563,12 @@ static void lh_post_sweep(struct tally_lh *lh, u16 slot, u64 state,
 	lh->sweep = field ? slot : 0;
 	if (!field)
 		return;
-	a = lh_emit(out, TALLY_LHA_POST_SWEEP);
+	a = lh_emit(lh, TALLY_LHA_POST_SWEEP);
 	a->slot = slot;
 	a->delta = field;
 }
 
-static void lh_swept(struct tally_lh *lh, u64 state,
-		     struct tally_lh_actions *out)
+static void lh_swept(struct tally_lh *lh, u64 state)
 {
 	u16 slot = 1;
 
@@ -640,30 +577,28 @@ static void lh_swept(struct tally_lh *lh, u64 state,
 		if (!(lh->sweep_next & tally_lh_slot_mask(slot)))
 			continue;
 		lh->sweep_next &= ~tally_lh_slot_mask(slot);
-		lh_post_sweep(lh, slot, state, out);
+		lh_post_sweep(lh, slot, state);
 	}
 }
 
-static void lh_sweep(struct tally_lh *lh, u16 slot, u64 state,
-		     struct tally_lh_actions *out)
+static void lh_sweep(struct tally_lh *lh, u16 slot, u64 state)
 {
 	if (tally_lh_sweeping(lh, slot) || !lh_field(state, slot))
 		return;
 	if (lh->sweep)
 		lh->sweep_next |= tally_lh_slot_mask(slot);
 	else
-		lh_post_sweep(lh, slot, state, out);
+		lh_post_sweep(lh, slot, state);
 }
 
-static void lh_sweep_done(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
+static void lh_sweep_done(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	if (!lh->sweep || lh->sweep != ev->slot)
-		out->bug = true;
+		lh->out->bug = true;
 	else if (!lh_field(ev->old, ev->slot))
-		lh_word_bad(lh, out);
+		lh_word_bad(lh);
 	else
-		lh_swept(lh, ev->state, out);
+		lh_swept(lh, ev->state);
 }
 
 /*
@@ -672,36 +607,23 @@ static void lh_sweep_done(struct tally_lh *lh, const struct tally_lh_event *ev,
  * post again what was not done.  With W in, no new owner comes, so the word as
  * it is now serves as the value that FAA(+W) returned.
  */
-static void lh_loop_reset(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
+static void lh_loop_reset(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	bool w = tally_lw_w(ev->state);
 
 	if (lh->hm == TALLY_LH_SETW && w)
-		lh_setw_done(lh, ev->state & ~TALLY_LW_W, out);
+		lh_setw_done(lh, ev->state);
 	else if (lh->hm == TALLY_LH_SETW)
-		lh_post_setw(lh, out);
+		lh_post_setw(lh);
 	else if (lh->hm == TALLY_LH_CLRW && w)
-		lh_post_clrw(lh, ev, out);
+		lh_post_clrw(lh, ev);
 	else if (lh->hm == TALLY_LH_CLRW)
-		lh_clrw_done(lh, TALLY_LW_W, out);
+		lh_clrw_done(lh);
 
 	if (lh->sweep && lh_field(ev->state, lh->sweep))
-		lh_post_sweep(lh, lh->sweep, ev->state, out);
+		lh_post_sweep(lh, lh->sweep, ev->state);
 	else
-		lh_swept(lh, ev->state, out);
-}
-
-/* A loopback operation completed; only one that is in flight can. */
-static void lh_w_done(struct tally_lh *lh, const struct tally_lh_event *ev,
-		      struct tally_lh_actions *out)
-{
-	if (ev->kind == TALLY_LHE_SETW_DONE && lh->hm == TALLY_LH_SETW)
-		lh_setw_done(lh, ev->old, out);
-	else if (ev->kind == TALLY_LHE_CLRW_DONE && lh->hm == TALLY_LH_CLRW)
-		lh_clrw_done(lh, ev->old, out);
-	else
-		out->bug = true;
+		lh_swept(lh, ev->state);
 }
 
 /* ---- messages and sessions ---- */
@@ -711,14 +633,6 @@ static bool lh_mode_ok(u8 mode)
 	return mode == TALLY_LMODE_X || mode == TALLY_LMODE_S;
 }
 
-/* i is cur, in the chain in this session, in SH or in the queue. */
-static bool lh_on_record(const struct tally_lh *lh,
-			 const struct tally_lh_node *node)
-{
-	return lh->cur == node || tally_lh_announced(lh, node) >= 0 ||
-	       node->gen || node->mode;
-}
-
 /*
  * ENQUEUE(i, mode): F -= i.  FAST: put in queue, post FAA(+W), SETW.  Else put
  *   in queue
@@ -726,36 +640,34 @@ static bool lh_on_record(const struct tally_lh *lh,
  *   grace: DENIED.  Else as without try; pump grants, or asks the holders
  */
 static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
-		       const struct tally_lmsg *msg,
-		       struct tally_lh_actions *out)
+		       const struct tally_lmsg *msg)
 {
 	bool try = msg->flags & TALLY_LMF_TRY;
 
 	if (!lh_mode_ok(msg->mode) || lh_on_record(lh, node)) {
-		lh_violation(out, node);
+		lh_violation(lh, node);
 		return;
 	}
 	lh->fast &= ~tally_lh_slot_mask(node->slot);
 	if (try && (lh->head || lh->suc_gen[0] || lh->grace)) {
-		lh_send(out, node, TALLY_LM_DENIED);
+		lh_send(lh, node, TALLY_LM_DENIED, 0, 0);
 		return;
 	}
 	lh_push(lh, node, msg->mode, try);
 	if (lh->hm == TALLY_LH_FAST)
-		lh_post_setw(lh, out);
+		lh_post_setw(lh);
 }
 
 /*
  * CANCEL(i): in queue: remove, CANCELLED.  Else nothing: it has been granted,
  * announced or answered, and the client will get that
  */
-static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node,
-		      struct tally_lh_actions *out)
+static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node)
 {
 	if (!node->mode)
 		return;
 	lh_remove(lh, node);
-	lh_send(out, node, TALLY_LM_CANCELLED);
+	lh_send(lh, node, TALLY_LM_CANCELLED, 0, 0);
 }
 
 /*
@@ -778,15 +690,19 @@ static void lh_imply(struct tally_lh *lh, const struct tally_lh_node *node,
  *   that one dead: as REL.  Else drop
  */
 static void lh_done(struct tally_lh *lh, struct tally_lh_node *node,
-		    const struct tally_lmsg *msg, struct tally_lh_actions *out)
+		    const struct tally_lmsg *msg)
 {
 	lh_imply(lh, node, msg->gen);
 	if (!lh->cur || msg->gen != lh->gen)
 		return;
-	if (lh->cur == node && lh->suc_gen[0])
-		lh_handed(lh, out);
-	else
-		lh_violation(out, node);
+	if (lh->cur != node || !lh->suc_gen[0]) {
+		lh_violation(lh, node);
+	} else if (lh->suc[0]) {
+		lh_shift(lh);
+		lh->via = node;
+	} else {
+		lh_end_tenure(lh);
+	}
 }
 
 /*
@@ -795,19 +711,19 @@ static void lh_done(struct tally_lh *lh, struct tally_lh_node *node,
  *   Else drop
  */
 static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
-		   const struct tally_lmsg *msg, struct tally_lh_actions *out)
+		   const struct tally_lmsg *msg)
 {
 	lh_imply(lh, node, msg->gen);
 	if (msg->gen && msg->gen == node->gen) {
 		lh_shared_remove(lh, node);
 	} else if (lh->cur && msg->gen == lh->gen) {
 		if (lh->cur != node) {
-			lh_violation(out, node);
+			lh_violation(lh, node);
 			return;
 		}
 		if (msg->flags & TALLY_LMF_VALUE_BAD)
-			lh_emit(out, TALLY_LHA_VALUE_BAD);
-		lh_end_tenure(lh, out);
+			lh_emit(lh, TALLY_LHA_VALUE_BAD);
+		lh_end_tenure(lh);
 	}
 }
 
@@ -817,20 +733,19 @@ static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
  *   are burned: only i could have begun to hand them on
  */
 static void lh_down(struct tally_lh *lh, struct tally_lh_node *node,
-		    const struct tally_lmsg *msg, struct tally_lh_actions *out)
+		    const struct tally_lmsg *msg)
 {
 	struct tally_lh_node *suc[TALLY_LH_CHAIN];
 	int k;
 
 	lh_imply(lh, node, msg->gen);
 	if (lh->cur != node || msg->gen != lh->gen) {
-		lh_violation(out, node);
+		lh_violation(lh, node);
 		return;
 	}
 	for (k = 0; k < TALLY_LH_CHAIN; k++)
 		suc[k] = lh->suc[k];
-	lh_no_chain(lh);
-	lh_shift(lh);
+	lh_no_cur(lh);
 	lh_shared_add(lh, node, msg->gen);
 	while (k--)
 		if (suc[k])
@@ -841,17 +756,16 @@ static void lh_down(struct tally_lh *lh, struct tally_lh_node *node,
  * UPG(i, gen): rule G.  i the only holder (F empty) and queue empty: SH -= i,
  *   ng = max(ng, token word), cur = (i, ++ng), UPGRADED(ng).  Else DENIED
  */
-static void lh_upg(struct tally_lh *lh, const struct tally_lh_event *ev,
-		   struct tally_lh_actions *out)
+static void lh_upg(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *node = ev->node;
 
 	if (!node->gen || node->gen != ev->msg.gen) {
-		lh_violation(out, node);
+		lh_violation(lh, node);
 		return;
 	}
 	if (lh->fast || lh->head || lh->shared != node || node->next) {
-		lh_send(out, node, TALLY_LM_DENIED);
+		lh_send(lh, node, TALLY_LM_DENIED, 0, 0);
 		return;
 	}
 	lh_shared_remove(lh, node);
@@ -860,23 +774,11 @@ static void lh_upg(struct tally_lh *lh, const struct tally_lh_event *ev,
 	lh->via = NULL;
 	lh->gen = ++lh->ng;
 	node->asked = TALLY_LH_ASKED_NOT;
-	lh_send_msg(out, node, (struct tally_lmsg){
-		.type = TALLY_LM_UPGRADED,
-		.gen = lh->gen,
-	});
-}
-
-/* LOST(gen): gen = cur.gen: GRANT(gen) to cur again */
-static void lh_lost(struct tally_lh *lh, const struct tally_lmsg *msg,
-		    struct tally_lh_actions *out)
-{
-	if (lh->cur && msg->next_gen == lh->gen)
-		lh_grant_cur(lh, out);
+	lh_send(lh, node, TALLY_LM_UPGRADED, 0, lh->gen);
 }
 
 /* BUSY(gen) from one that was asked whether it is idle: the try is DENIED */
-static void lh_busy(struct tally_lh *lh, const struct tally_lh_event *ev,
-		    struct tally_lh_actions *out)
+static void lh_busy(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *node = ev->node;
 	u64 gen = ev->msg.gen;
@@ -890,13 +792,13 @@ static void lh_busy(struct tally_lh *lh, const struct tally_lh_event *ev,
 		holds = lh_fast_holders(lh, ev->state) &
 			tally_lh_slot_mask(node->slot);
 	if (holds)
-		lh_deny(lh, out, lh->head);
+		lh_deny(lh, lh->head);
 }
 
 /*
  * Can i hold gen?  What is on record decides.  A tenure that is not on record
- * was ended by rule G: a message of one that came after it in the chain overtook
- * this snapshot, and the DONE behind it.
+ * was ended by rule G: a message of one behind it in the chain overtook this
+ * snapshot, and the DONE behind it.
  */
 static bool lh_can_hold(const struct tally_lh *lh,
 			const struct tally_lh_node *node,
@@ -938,30 +840,26 @@ static bool lh_resync_wrong(const struct tally_lh *lh,
  *
  * REVOKE is repeated by pump.
  */
-static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
+static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	const struct tally_lmsg *msg = &ev->msg;
-	bool upg = msg->flags & TALLY_LMF_UPG;
 	bool held = msg->gen == lh->gen;
 
 	if (held && msg->flags & TALLY_LMF_HELD_S) {
-		lh_down(lh, ev->node, msg, out);
+		lh_down(lh, ev->node, msg);
 		return;
 	}
 	if (!held && lh->gen <= msg->last) {
-		lh_end_tenure(lh, out);
+		lh_end_tenure(lh);
 		return;
 	}
-	if (!held)
-		lh_send_msg(out, ev->node, (struct tally_lmsg){
-			.type = upg ? TALLY_LM_UPGRADED : TALLY_LM_GRANT,
-			.mode = upg ? 0 : TALLY_LMODE_X,
-			.gen = lh->gen,
-		});
+	if (!held && msg->flags & TALLY_LMF_UPG)
+		lh_send(lh, lh->cur, TALLY_LM_UPGRADED, 0, lh->gen);
+	else if (!held)
+		lh_grant_cur(lh);
 	ev->node->asked = TALLY_LH_ASKED_NOT;
 	if (lh->suc_gen[0])
-		lh_send_succ(lh, out, 0);
+		lh_send_succ(lh, 0);
 }
 
 /*
@@ -969,8 +867,7 @@ static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev,
  *    Else leave it, but repeat the SUCC it was sent for when its turn comes
  */
 static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
-			    const struct tally_lmsg *msg,
-			    struct tally_lh_actions *out)
+			    const struct tally_lmsg *msg)
 {
 	int k = tally_lh_announced(lh, node);
 
@@ -979,7 +876,7 @@ static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 	if (lh->suc_gen[k] <= msg->last)
 		lh_imply(lh, node, lh->suc_gen[k]);
 	else if (k + 1 < TALLY_LH_CHAIN && lh->suc_gen[k + 1])
-		lh_send_succ(lh, out, k + 1);
+		lh_send_succ(lh, k + 1);
 }
 
 /*
@@ -987,17 +884,16 @@ static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
  *    last: repeat GRANT (and REVOKE).  Else remove it
  */
 static void lh_resync_shared(struct tally_lh *lh,
-			     const struct tally_lh_event *ev,
-			     struct tally_lh_actions *out)
+			     const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *node = ev->node;
 
 	node->asked = TALLY_LH_ASKED_NOT;
 	if (node->gen == ev->msg.gen) {
 		if (ev->msg.flags & TALLY_LMF_UPG)
-			lh_upg(lh, ev, out);
+			lh_upg(lh, ev);
 	} else if (node->gen > ev->msg.last) {
-		lh_grant(out, node, TALLY_LMODE_S, node->gen);
+		lh_send(lh, node, TALLY_LM_GRANT, TALLY_LMODE_S, node->gen);
 	} else {
 		lh_shared_remove(lh, node);
 	}
@@ -1008,19 +904,18 @@ static void lh_resync_shared(struct tally_lh *lh,
  *    apply CANCEL if canc.  Not in queue: CANCELLED if canc, else ENQUEUE
  */
 static void lh_resync_request(struct tally_lh *lh, struct tally_lh_node *node,
-			      const struct tally_lmsg *msg,
-			      struct tally_lh_actions *out)
+			      const struct tally_lmsg *msg)
 {
 	if (lh->cur == node || tally_lh_announced(lh, node) >= 0 ||
 	    node->gen || !msg->mode)
 		return;
 	if (!(msg->flags & TALLY_LMF_CANC)) {
 		if (!node->mode)
-			lh_enqueue(lh, node, msg, out);
+			lh_enqueue(lh, node, msg);
 	} else if (node->mode) {
-		lh_cancel(lh, node, out);
+		lh_cancel(lh, node);
 	} else {
-		lh_send(out, node, TALLY_LM_CANCELLED);
+		lh_send(lh, node, TALLY_LM_CANCELLED, 0, 0);
 	}
 }
 
@@ -1031,34 +926,32 @@ static void lh_resync_request(struct tally_lh *lh, struct tally_lh_node *node,
  * 6. cur.via = i: GRANT(cur.gen) to cur again (a LOST of i may have gone down
  *    with the link)
  */
-static void lh_resync(struct tally_lh *lh, const struct tally_lh_event *ev,
-		      struct tally_lh_actions *out)
+static void lh_resync(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *node = ev->node;
 	const struct tally_lmsg *msg = &ev->msg;
 
 	if (lh_resync_wrong(lh, node, msg)) {
-		lh_violation(out, node);
+		lh_violation(lh, node);
 		return;
 	}
 	node->up = true;
 	if (msg->mode || msg->gen)
-		lh_send(out, node, TALLY_LM_SYNCED);
+		lh_send(lh, node, TALLY_LM_SYNCED, 0, 0);
 	lh_imply(lh, node, msg->gen);
-	lh_resync_chain(lh, node, msg, out);
+	lh_resync_chain(lh, node, msg);
 	if (lh->cur == node)
-		lh_resync_cur(lh, ev, out);
+		lh_resync_cur(lh, ev);
 	if (node->gen)
-		lh_resync_shared(lh, ev, out);
-	lh_resync_request(lh, node, msg, out);
+		lh_resync_shared(lh, ev);
+	lh_resync_request(lh, node, msg);
 	if (lh->cur && lh->via == node)
-		lh_grant_cur(lh, out);
+		lh_grant_cur(lh);
 }
 
 /* A node that lists nothing has accepted and released all it was granted. */
 static void lh_resync_nothing(struct tally_lh *lh,
-			      const struct tally_lh_event *ev,
-			      struct tally_lh_actions *out)
+			      const struct tally_lh_event *ev)
 {
 	struct tally_lh_event nothing = *ev;
 
@@ -1068,53 +961,56 @@ static void lh_resync_nothing(struct tally_lh *lh,
 		.type = TALLY_LM_RESYNC,
 		.last = ~0ULL,
 	};
-	lh_resync(lh, &nothing, out);
+	lh_resync(lh, &nothing);
 }
 
 /*
- * LOOK: nothing (pump reads the word).  A first message after a break that is
+ * LOOK: nothing (pump reads the word).
+ * LOST(gen): gen = cur.gen: GRANT(gen) to cur again
+ *
+ * A first message after a break that is
  * not RESYNC comes from a node that had nothing to list.
  */
-static void lh_msg(struct tally_lh *lh, const struct tally_lh_event *ev,
-		   struct tally_lh_actions *out)
+static void lh_msg(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *node = ev->node;
 
 	if (ev->msg.type != TALLY_LM_RESYNC)
-		lh_resync_nothing(lh, ev, out);
+		lh_resync_nothing(lh, ev);
 	switch (ev->msg.type) {
 	case TALLY_LM_ENQUEUE:
-		lh_enqueue(lh, node, &ev->msg, out);
+		lh_enqueue(lh, node, &ev->msg);
 		break;
 	case TALLY_LM_CANCEL:
-		lh_cancel(lh, node, out);
+		lh_cancel(lh, node);
 		break;
 	case TALLY_LM_REL:
-		lh_rel(lh, node, &ev->msg, out);
+		lh_rel(lh, node, &ev->msg);
 		break;
 	case TALLY_LM_DONE:
-		lh_done(lh, node, &ev->msg, out);
+		lh_done(lh, node, &ev->msg);
 		break;
 	case TALLY_LM_LOOK:
 		break;
 	case TALLY_LM_DOWN:
-		lh_down(lh, node, &ev->msg, out);
+		lh_down(lh, node, &ev->msg);
 		break;
 	case TALLY_LM_UPG:
 		lh_imply(lh, node, ev->msg.gen);
-		lh_upg(lh, ev, out);
+		lh_upg(lh, ev);
 		break;
 	case TALLY_LM_LOST:
-		lh_lost(lh, &ev->msg, out);
+		if (ev->msg.next_gen == lh->gen)
+			lh_grant_cur(lh);
 		break;
 	case TALLY_LM_BUSY:
-		lh_busy(lh, ev, out);
+		lh_busy(lh, ev);
 		break;
 	case TALLY_LM_RESYNC:
-		lh_resync(lh, ev, out);
+		lh_resync(lh, ev);
 		break;
 	default:
-		lh_violation(out, node);
+		lh_violation(lh, node);
 	}
 }
 
@@ -1126,52 +1022,43 @@ static void lh_msg(struct tally_lh *lh, const struct tally_lh_event *ev,
  * It is given at the end of the snapshot because a fast holder lists nothing;
  * pump sends it.
  */
-static void lh_resync_end(struct tally_lh *lh, const struct tally_lh_event *ev,
-			  struct tally_lh_actions *out)
+static void lh_resync_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	if (ev->node)
-		lh_resync_nothing(lh, ev, out);
+		lh_resync_nothing(lh, ev);
 	lh_fast_unasked(lh, tally_lh_slot_mask(ev->slot));
 }
 
 /*
- * session of i ends: queue -= i; SH -= i; cur = i: as REL with the value block
- *   marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i in the chain:
- *   leave it, the end of the tenure before it settles it
+ * session of i ends: queue -= i; SH -= i; F -= i; cur = i: as REL with the
+ *   value block marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i
+ *   in the chain: leave it, the end of the tenure before it settles it.
+ *   sweep: owner = i: FAA(-i); bit i: FAA(-bit i)
  */
-static void lh_session_gone(struct tally_lh *lh, struct tally_lh_node *node,
-			    struct tally_lh_actions *out)
-{
-	int k = tally_lh_announced(lh, node);
-
-	if (node->mode)
-		lh_remove(lh, node);
-	if (node->gen)
-		lh_shared_remove(lh, node);
-	if (k >= 0)
-		lh->suc[k] = NULL;
-	if (lh->via == node) {
-		lh->via = NULL;
-		lh_grant_cur(lh, out);
-	}
-	if (lh->cur == node)
-		lh_end_tenure(lh, out);
-}
-
-/* session of i ends: F -= i.  sweep: owner = i: FAA(-i); bit i: FAA(-bit i) */
-static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev,
-			   struct tally_lh_actions *out)
+static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	bool owner = !lh->cpu && tally_lw_owner(ev->state) == ev->slot;
+	struct tally_lh_node *node = ev->node;
+	int k = node ? tally_lh_announced(lh, node) : -1;
 
-	if (owner || (ev->node && lh->cur == ev->node))
-		lh_emit(out, TALLY_LHA_VALUE_BAD);
+	if (owner || (node && lh->cur == node))
+		lh_emit(lh, TALLY_LHA_VALUE_BAD);
 	lh->fast &= ~tally_lh_slot_mask(ev->slot);
 	lh_fast_unasked(lh, tally_lh_slot_mask(ev->slot));
-	if (ev->node)
-		lh_session_gone(lh, ev->node, out);
+	if (k >= 0)
+		lh->suc[k] = NULL;
+	if (node && node->mode)
+		lh_remove(lh, node);
+	if (node && node->gen)
+		lh_shared_remove(lh, node);
+	if (node && lh->via == node) {
+		lh->via = NULL;
+		lh_grant_cur(lh);
+	}
+	if (node && lh->cur == node)
+		lh_end_tenure(lh);
 	if (!lh->cpu)
-		lh_sweep(lh, ev->slot, ev->state, out);
+		lh_sweep(lh, ev->slot, ev->state);
 }
 
 /*
@@ -1179,8 +1066,7 @@ static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev,
  * REVOKE(gen, force).  Fast ones: enter managed mode, REVOKE(0, force).  ng rises by
  * one even if no node waits
  */
-static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev,
-		     struct tally_lh_actions *out)
+static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	bool taken = tally_lw_owner(ev->state) || tally_lw_bits(ev->state);
 	struct tally_lh_node *n;
@@ -1188,7 +1074,7 @@ static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev,
 	lh->ng++;
 	/* It cannot answer for a tenure whose HANDOVER has not come. */
 	if (lh->via)
-		lh_grant_cur(lh, out);
+		lh_grant_cur(lh);
 	if (lh->cur)
 		lh->cur->force = true;
 	for (n = lh->shared; n; n = n->next)
@@ -1197,9 +1083,13 @@ static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev,
 		return;
 	lh->forced = true;
 	if (lh->hm == TALLY_LH_FAST)
-		lh_post_setw(lh, out);
+		lh_post_setw(lh);
 }
 
+/*
+ * Start a lock whose tenure numbers and token word start at @tenure.  Returns
+ * the first value of the state word.
+ */
 u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure)
 {
 	bool managed = flags & (TALLY_LH_CPU | TALLY_LH_GRACE);
@@ -1213,6 +1103,7 @@ u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure)
 	return flags == TALLY_LH_GRACE ? TALLY_LW_W : 0;
 }
 
+/* Start a session at a lock; @up: not between its break and RESYNC_END. */
 void tally_lh_node_init(struct tally_lh_node *node, u16 slot, u64 session,
 			bool up)
 {
@@ -1223,45 +1114,6 @@ void tally_lh_node_init(struct tally_lh_node *node, u16 slot, u64 session,
 	};
 }
 
-static void lh_event(struct tally_lh *lh, const struct tally_lh_event *ev,
-		     struct tally_lh_actions *out)
-{
-	switch (ev->kind) {
-	case TALLY_LHE_MSG:
-		lh_msg(lh, ev, out);
-		break;
-	case TALLY_LHE_SETW_DONE:
-	case TALLY_LHE_CLRW_DONE:
-		lh_w_done(lh, ev, out);
-		break;
-	case TALLY_LHE_SWEEP_DONE:
-		lh_sweep_done(lh, ev, out);
-		break;
-	case TALLY_LHE_LINK_DOWN:
-		ev->node->up = false;
-		break;
-	case TALLY_LHE_RESYNC_END:
-		lh_resync_end(lh, ev, out);
-		break;
-	case TALLY_LHE_SESSION_END:
-		lh_session_end(lh, ev, out);
-		break;
-	case TALLY_LHE_GRACE_OVER:
-		lh->grace = false;
-		break;
-	case TALLY_LHE_LOOP_RESET:
-		lh_loop_reset(lh, ev, out);
-		break;
-	case TALLY_LHE_BREAK:
-		lh_break(lh, ev, out);
-		break;
-	case TALLY_LHE_MORE:
-		break;
-	default:
-		out->bug = true;
-	}
-}
-
 void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 		   struct tally_lh_actions *out)
 {
@@ -1270,10 +1122,56 @@ void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 	out->bug = false;
 	if (lh->hm == TALLY_LH_BAD)
 		return;
-	lh_event(lh, ev, out);
-	lh_pump(lh, ev, out);
+	lh->out = out;
+	switch (ev->kind) {
+	case TALLY_LHE_MSG:
+		lh_msg(lh, ev);
+		break;
+	case TALLY_LHE_SETW_DONE:
+	case TALLY_LHE_CLRW_DONE:
+		lh_w_done(lh, ev);
+		break;
+	case TALLY_LHE_SWEEP_DONE:
+		lh_sweep_done(lh, ev);
+		break;
+	case TALLY_LHE_LINK_DOWN:
+		ev->node->up = false;
+		break;
+	case TALLY_LHE_RESYNC_END:
+		lh_resync_end(lh, ev);
+		break;
+	case TALLY_LHE_SESSION_END:
+		lh_session_end(lh, ev);
+		break;
+	case TALLY_LHE_GRACE_OVER:
+		lh->grace = false;
+		break;
+	case TALLY_LHE_LOOP_RESET:
+		lh_loop_reset(lh, ev);
+		break;
+	case TALLY_LHE_BREAK:
+		lh_break(lh, ev);
+		break;
+	case TALLY_LHE_MORE:
+		break;
+	default:
+		out->bug = true;
+	}
+	lh_pump(lh, ev);
+	lh->out = NULL;
 }
 
+/*
+ * Has any node the lock?  One that waits may count, while its bit is in the
+ * word.  What was granted before the home's start, in grace, it does not know.
+ */
+bool tally_lh_taken(const struct tally_lh *lh, u64 state)
+{
+	return !lh->grace && (lh->cur || lh->shared || tally_lw_owner(state) ||
+			      tally_lw_bits(state));
+}
+
+/* Has a holder of the time of BREAK neither answered nor gone? */
 bool tally_lh_breaking(const struct tally_lh *lh)
 {
 	const struct tally_lh_node *n;
@@ -1284,6 +1182,7 @@ bool tally_lh_breaking(const struct tally_lh *lh)
 	return lh->forced || (lh->cur && lh->cur->force);
 }
 
+/* Has a session what BREAK told it to give up, in the word or by its @node? */
 bool tally_lh_unanswered(const struct tally_lh *lh, u16 slot,
 			 const struct tally_lh_node *node, u64 state)
 {

@@ -28,33 +28,27 @@
  * A step must not see words read before an earlier step.  A cpu arena passes
  * zeros.
  *
- * Nodes.  The driver makes a tally_lh_node before the first message of a session
- * on this lock comes in (tally_lh_node_init(), @up false if the session is
- * between its break and the end of its RESYNC) and passes it with every event
- * of that session.  It may free it after SESSION_END, or when
- * tally_lh_node_idle() and the session has nothing in the word.  A node stands
- * for one session: one that attaches again has a new one.
- * The home's own users are a client like the others, in slot 1, whose
+ * Nodes.  The driver makes a tally_lh_node before the first message of a
+ * session on this lock comes in and passes it with every event of that session.
+ * It may free it after SESSION_END, or when tally_lh_node_idle() and the
+ * session has nothing in the word.  A session that attaches again has a new
+ * one.  The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback
  * lane.  To them a broken loopback QP is a broken link: LINK_DOWN for the
  * client, its queued messages delivered, LINK_DOWN for the node, and after the
  * LOOP_RESET LINK_UP, the RESYNC delivered, RESYNC_END.
  *
- * Loopback operations.  POST_SETW is FAA(state, W).  POST_CLRW is
- * FAA(token, @delta), left out if @delta is 0, then FAA(state, -W), one
- * doorbell; its completion is that of both.  POST_SWEEP is FAA(state, -@delta),
- * which takes owner or bit of @slot out.
- * All go to the one loopback lane of that word and are answered by SETW_DONE,
- * CLRW_DONE and SWEEP_DONE with the value the state word had.  At most one of
- * POST_SETW and POST_CLRW and one POST_SWEEP are outstanding.  Each takes a
- * round trip through the NIC, longer than a message (race B20 in
- * docs/protocol.md): so W is set when the first one has to wait, stays while the
- * queue passes the lock on by messages alone, and is cleared when none is left;
- * and nothing waits for any of them in a completion handler.  If the loopback QP
- * breaks: destroy it, make a new one, give completions that were reaped before,
- * then LOOP_RESET to every lock; the table posts again what the word shows as not
- * done.
+ * Loopback operations.  All go to the one loopback lane of that word, those of
+ * a pair behind one doorbell, and are answered by SETW_DONE, CLRW_DONE and
+ * SWEEP_DONE with the value the state word had.  At most one of POST_SETW and
+ * POST_CLRW and one POST_SWEEP are outstanding.  Each takes a round trip
+ * through the NIC, longer than a message (race B20 in docs/protocol.md): so W
+ * is set when the first one has to wait, stays while the queue passes the lock
+ * on by messages alone, and is cleared when none is left; and nothing waits for
+ * any of them in a completion handler.  If the loopback QP breaks: destroy it,
+ * make a new one, give completions that were reaped before, then LOOP_RESET to
+ * every lock; the table posts again what the word shows as not done.
  *
  * Messages.  SEND names a slot.  It is dropped if that session has no live
  * control conn.  The table itself is silent towards a node between its break
@@ -84,90 +78,64 @@
  * 4. the slot is free when every lock has been visited and its field is out of
  *    each word: !tally_lh_sweeping() after SESSION_END or a later step.
  *
- * Steps 2 and 3 are per class: region locks are visited right after 1.  The
- * sweep is a grant, since the next CAS can succeed as soon as it has executed.
- * Visiting a lock late, at its first conflict, is allowed in the same order.
+ * The sweep is a grant, since the next CAS can succeed as soon as it has
+ * executed.  Visiting a lock late, at its first conflict, is allowed in the
+ * same order.
  *
- * Tries.  A try is queued only where no other node waits, and then the holder is
- * asked whether it is inside: REVOKE with IDLE_ONLY, answered by a
- * release or by BUSY, which denies the try.  Those behind it wait meanwhile.
+ * Tries.  A try is queued only where no other node waits, and then the holder
+ * is asked whether it is inside: REVOKE with IDLE_ONLY, answered by a release
+ * or by BUSY, which denies the try.  Those behind it wait meanwhile.
  *
- * Break by an administrator.  BREAK sends REVOKE with FORCE to all that have the
- * lock now, after FAA(+W) where that is needed.  A holder that does not answer
- * is the driver's to fence: SESSION_END.
+ * Break by an administrator.  BREAK sends REVOKE with FORCE to all that have
+ * the lock now, after FAA(+W) where that is needed.  A holder that does not
+ * answer is the driver's to fence: SESSION_END.
  *
  * Grace.  A lock of class external that is made within one lease after the
  * start of an unclean home is made with TALLY_LH_GRACE: its word is born with W
  * set, requests queue, and GRACE_OVER lets the first one in.  The word is
- * written by the CPU before the table is reachable by anybody.
+ * written by the CPU before the table can be reached.
  *
  * VIOLATION: that node broke the protocol, end its session.  WORD_BAD: the word
- * was changed by one that may not; the table has stopped, forgotten queue
- * and holder, and answers nothing any more: delete the lock, which also ends the
- * waiting of its users.
- * @more: the list was full: give TALLY_LHE_MORE before anything else happens to
- * the lock; a large group of readers is granted or recalled in several steps.
- * @bug: an own invariant is broken, WARN_ON_ONCE().
+ * was changed by one that may not; the table has stopped, forgotten queue and
+ * holder, and answers nothing any more: delete the lock, which also ends the
+ * waiting of its users.  @more: the list was full: give MORE before anything
+ * else happens to the lock; a large group of readers is granted or recalled in
+ * several steps.  @bug: an own invariant is broken, WARN_ON_ONCE().
  */
 
-/**
- * enum tally_lh_mode - what decides about the lock
- * @TALLY_LH_FAST: the word, W is clear
- * @TALLY_LH_SETW: FAA(+W) is posted
- * @TALLY_LH_DRAIN: W is set, a fast owner is left
- * @TALLY_LH_MAN: the queue
- * @TALLY_LH_CLRW: FAA(-W) is posted
- * @TALLY_LH_BAD: nothing, the word is bad
- */
+/* What decides about the lock. */
 enum tally_lh_mode {
-	TALLY_LH_FAST,
-	TALLY_LH_SETW,
-	TALLY_LH_DRAIN,
-	TALLY_LH_MAN,
-	TALLY_LH_CLRW,
-	TALLY_LH_BAD,
+	TALLY_LH_FAST,		/* the word, W is clear */
+	TALLY_LH_SETW,		/* FAA(+W) is posted */
+	TALLY_LH_DRAIN,		/* W is set, a fast owner is left */
+	TALLY_LH_MAN,		/* the queue */
+	TALLY_LH_CLRW,		/* FAA(-W) is posted */
+	TALLY_LH_BAD,		/* nothing, the word is bad */
 };
 
 /* Flags of tally_lh_init() */
 #define TALLY_LH_CPU	0x1	/* no word, managed for ever */
 #define TALLY_LH_GRACE	0x2	/* grants nothing before GRACE_OVER */
 
-/**
- * enum tally_lh_asked - how a holder was asked to give the lock back
- * @TALLY_LH_ASKED_NOT: it was not
- * @TALLY_LH_ASKED_IDLE: only if no user is inside
- * @TALLY_LH_ASKED: as soon as its users are out
- * @TALLY_LH_ASKED_FORCE: at once
- */
+/* How a holder was asked to give the lock back. */
 enum tally_lh_asked {
-	TALLY_LH_ASKED_NOT,
-	TALLY_LH_ASKED_IDLE,
-	TALLY_LH_ASKED,
-	TALLY_LH_ASKED_FORCE,
+	TALLY_LH_ASKED_NOT,	/* it was not */
+	TALLY_LH_ASKED_IDLE,	/* only if no user is inside */
+	TALLY_LH_ASKED,		/* as soon as its users are out */
+	TALLY_LH_ASKED_FORCE,	/* at once */
 };
 
-/**
- * struct tally_lh_node - one session at one lock; all fields are the table's
- * @next: behind it in the queue, or in the list of shared holders
- * @session: id of the session, which SUCC names
- * @gen: generation of its shared tenure, else 0
- * @slot: node slot
- * @mode: TALLY_LMODE_* asked for, 0 when not queued
- * @try: asked not to wait
- * @asked: enum tally_lh_asked, of its managed tenure
- * @force: that tenure is to be ended
- * @up: messages may be sent
- */
+/* One session at one lock; all fields are the table's. */
 struct tally_lh_node {
-	struct tally_lh_node *next;
-	u64 session;
-	u64 gen;
-	u16 slot;
-	u8 mode;
-	bool try;
-	u8 asked;
-	bool force;
-	bool up;
+	struct tally_lh_node *next;	/* behind it in queue or holders */
+	u64 session;	/* id of the session, which SUCC names */
+	u64 gen;	/* generation of its shared tenure, else 0 */
+	u16 slot;	/* node slot */
+	u8 mode;	/* TALLY_LMODE_* asked for, 0 when not queued */
+	bool try;	/* asked not to wait */
+	u8 asked;	/* enum tally_lh_asked, of its managed tenure */
+	bool force;	/* that tenure is to be ended */
+	bool up;	/* messages may be sent */
 };
 
 /*
@@ -175,6 +143,8 @@ struct tally_lh_node {
  * take two hops, in which an empty critical section is handed over twice.
  */
 #define TALLY_LH_CHAIN	3
+
+struct tally_lh_actions;
 
 /**
  * struct tally_lh - one lock at its home; all fields are the table's
@@ -198,6 +168,7 @@ struct tally_lh_node {
  * @suc_gen: generations announced, 0 behind the last
  * @shared: shared holders of managed tenures
  * @ng: last generation given
+ * @out: what the step under way wants done; NULL between steps
  */
 struct tally_lh {
 	u8 hm;
@@ -219,226 +190,91 @@ struct tally_lh {
 	u64 suc_gen[TALLY_LH_CHAIN];
 	struct tally_lh_node *shared;
 	u64 ng;
+	struct tally_lh_actions *out;
 };
 
-/**
- * enum tally_lh_event_kind - what can happen at the home
- * @TALLY_LHE_MSG: a message came; @node, @msg
- * @TALLY_LHE_SETW_DONE: FAA(+W) completed; @old
- * @TALLY_LHE_CLRW_DONE: FAA(-W) completed; @old
- * @TALLY_LHE_SWEEP_DONE: a sweep completed; @slot, @old
- * @TALLY_LHE_LINK_DOWN: a link broke; @node
- * @TALLY_LHE_RESYNC_END: a snapshot is complete; @slot, @node or NULL
- * @TALLY_LHE_SESSION_END: a session has ended and is fenced; @slot, @node or NULL
- * @TALLY_LHE_GRACE_OVER: one lease has passed since the start
- * @TALLY_LHE_LOOP_RESET: a new loopback QP replaced a broken one
- * @TALLY_LHE_BREAK: an administrator ends the tenure there is
- * @TALLY_LHE_MORE: the last step had more to do than its list has room for
- */
+/* What can happen at the home. */
 enum tally_lh_event_kind {
-	TALLY_LHE_MSG,
-	TALLY_LHE_SETW_DONE,
-	TALLY_LHE_CLRW_DONE,
-	TALLY_LHE_SWEEP_DONE,
-	TALLY_LHE_LINK_DOWN,
-	TALLY_LHE_RESYNC_END,
-	TALLY_LHE_SESSION_END,
-	TALLY_LHE_GRACE_OVER,
-	TALLY_LHE_LOOP_RESET,
-	TALLY_LHE_BREAK,
-	TALLY_LHE_MORE,
+	TALLY_LHE_MSG,		/* a message came: node, msg */
+	TALLY_LHE_SETW_DONE,	/* FAA(+W) completed: old */
+	TALLY_LHE_CLRW_DONE,	/* FAA(-W) completed: old */
+	TALLY_LHE_SWEEP_DONE,	/* a sweep completed: slot, old */
+	TALLY_LHE_LINK_DOWN,	/* a link broke: node */
+	TALLY_LHE_RESYNC_END,	/* a snapshot is complete: slot, node or NULL */
+	TALLY_LHE_SESSION_END,	/* a session is fenced: slot, node or NULL */
+	TALLY_LHE_GRACE_OVER,	/* one lease has passed since the start */
+	TALLY_LHE_LOOP_RESET,	/* a new loopback QP replaced a broken one */
+	TALLY_LHE_BREAK,	/* an administrator ends the tenure there is */
+	TALLY_LHE_MORE,		/* the last step's list was full */
 };
 
-/**
- * struct tally_lh_event - one event
- * @kind: enum tally_lh_event_kind
- * @slot: SWEEP_DONE, RESYNC_END, SESSION_END: node slot
- * @node: the session at this lock, if it has a node
- * @state: state word now
- * @token: token word now, read after @state
- * @old: value of the state word before a loopback operation
- * @msg: MSG: the message
- */
+/* One event. */
 struct tally_lh_event {
-	u8 kind;
-	u16 slot;
-	struct tally_lh_node *node;
-	u64 state;
-	u64 token;
-	u64 old;
-	struct tally_lmsg msg;
+	u8 kind;	/* enum tally_lh_event_kind */
+	u16 slot;	/* SWEEP_DONE, RESYNC_END, SESSION_END: node slot */
+	struct tally_lh_node *node;	/* the session at this lock, or NULL */
+	u64 state;	/* state word now */
+	u64 token;	/* token word now, read after @state */
+	u64 old;	/* the state word before a loopback operation */
+	struct tally_lmsg msg;	/* MSG: the message */
 };
 
-/**
- * enum tally_lh_action_kind - what the driver does
- * @TALLY_LHA_POST_SETW: post FAA(state, W)
- * @TALLY_LHA_POST_CLRW: post FAA(token, @delta) if not 0, FAA(state, -W)
- * @TALLY_LHA_POST_SWEEP: post FAA(state, -@delta)
- * @TALLY_LHA_SEND: send @msg to the session in @slot
- * @TALLY_LHA_VALUE_BAD: the value block is not valid any more
- * @TALLY_LHA_VIOLATION: the session in @slot broke the protocol
- * @TALLY_LHA_WORD_BAD: the word holds what it cannot hold
- */
+/* What the driver does. */
 enum tally_lh_action_kind {
-	TALLY_LHA_POST_SETW,
-	TALLY_LHA_POST_CLRW,
-	TALLY_LHA_POST_SWEEP,
-	TALLY_LHA_SEND,
-	TALLY_LHA_VALUE_BAD,
-	TALLY_LHA_VIOLATION,
-	TALLY_LHA_WORD_BAD,
+	TALLY_LHA_POST_SETW,	/* FAA(state, W) */
+	TALLY_LHA_POST_CLRW,	/* FAA(token, delta) if not 0, FAA(state, -W) */
+	TALLY_LHA_POST_SWEEP,	/* FAA(state, -delta) */
+	TALLY_LHA_SEND,		/* send msg to the session in slot */
+	TALLY_LHA_VALUE_BAD,	/* the value block is not valid any more */
+	TALLY_LHA_VIOLATION,	/* the session in slot broke the protocol */
+	TALLY_LHA_WORD_BAD,	/* the word holds what it cannot hold */
 };
 
-/**
- * struct tally_lh_action - one action
- * @kind: enum tally_lh_action_kind
- * @slot: SEND, POST_SWEEP, VIOLATION: node slot
- * @delta: POST_CLRW: what the token word has to grow by; POST_SWEEP: field that
- *	is taken out of the state word
- * @msg: SEND: message
- */
+/* One action. */
 struct tally_lh_action {
-	u8 kind;
-	u16 slot;
-	u64 delta;
-	struct tally_lmsg msg;
+	u8 kind;	/* enum tally_lh_action_kind */
+	u16 slot;	/* SEND, POST_SWEEP, VIOLATION: node slot */
+	u64 delta;	/* CLRW: growth of the token; SWEEP: field taken out */
+	struct tally_lmsg msg;	/* SEND: message */
 };
 
 #define TALLY_LH_ACTIONS	10
 
-/**
- * struct tally_lh_actions - what a step wants done, in this order
- * @n: number of actions
- * @more: there was no room for all of it: TALLY_LHE_MORE is the next event
- * @bug: an own invariant is broken
- * @a: the actions
- */
+/* What a step wants done, in this order. */
 struct tally_lh_actions {
-	u8 n;
-	bool more;
-	bool bug;
-	struct tally_lh_action a[TALLY_LH_ACTIONS];
+	u8 n;		/* number of actions */
+	bool more;	/* there was no room for all: MORE is the next event */
+	bool bug;	/* an own invariant is broken */
+	struct tally_lh_action a[TALLY_LH_ACTIONS];	/* the actions */
 };
 
-/**
- * tally_lh_init() - start a lock
- * @lh: the lock
- * @flags: TALLY_LH_CPU, TALLY_LH_GRACE
- * @tenure: where tenure numbers start: the arena's highest so far, or
- *	tally_tenure_first() of the home's epoch
- *
- * The token word starts at @tenure too.
- *
- * Return: first value of the state word.
- */
 u64 tally_lh_init(struct tally_lh *lh, unsigned int flags, u64 tenure);
-
-/**
- * tally_lh_node_init() - start a session at a lock
- * @node: the session's node
- * @slot: its slot
- * @session: its id
- * @up: false if the session is between its break and RESYNC_END
- */
 void tally_lh_node_init(struct tally_lh_node *node, u16 slot, u64 session,
 			bool up);
-
-/**
- * tally_lh_step() - one event
- * @lh: the lock
- * @ev: the event
- * @out: filled with what to do
- *
- * Context: any; the caller serialises the steps of one lock.
- */
 void tally_lh_step(struct tally_lh *lh, const struct tally_lh_event *ev,
 		   struct tally_lh_actions *out);
-
-/**
- * tally_lh_announced() - is a node among the announced successors
- * @lh: the lock
- * @node: a session's node
- *
- * Return: its place in @lh->suc, or -1.
- */
 int tally_lh_announced(const struct tally_lh *lh,
 		       const struct tally_lh_node *node);
-
-/**
- * tally_lh_node_idle() - does the table still point to a node
- * @lh: the lock
- * @node: a session's node
- *
- * Return: true if it neither waits nor holds a managed tenure, nor is needed to
- * tell which one handed the lock over.
- */
 bool tally_lh_node_idle(const struct tally_lh *lh,
 			const struct tally_lh_node *node);
+bool tally_lh_taken(const struct tally_lh *lh, u64 state);
+bool tally_lh_breaking(const struct tally_lh *lh);
+bool tally_lh_unanswered(const struct tally_lh *lh, u16 slot,
+			 const struct tally_lh_node *node, u64 state);
 
-/**
- * tally_lh_slot_mask() - a slot in the masks of struct tally_lh
- * @slot: node slot
- *
- * Return: its bit; 0 for a slot that has none in the word.
- */
+/* The bit of @slot in the masks above; 0 where it has none in the word. */
 static inline u64 tally_lh_slot_mask(u16 slot)
 {
 	return slot && slot <= TALLY_LW_BIT_SLOT_MAX ? 1ULL << (slot - 1) : 0;
 }
 
-/**
- * tally_lh_taken() - has any node the lock
- * @lh: the lock
- * @state: state word now
- *
- * Return: true for managed and fast tenures; a node that waits may count as one,
- * as long as its bit is in the word. What was granted before the home's start, in
- * grace, it does not know.
- */
-static inline bool tally_lh_taken(const struct tally_lh *lh, u64 state)
-{
-	return !lh->grace && (lh->cur || lh->shared || tally_lw_owner(state) ||
-			      tally_lw_bits(state));
-}
-
-/**
- * tally_lh_breaking() - is there a tenure that BREAK is to end
- * @lh: the lock
- *
- * Return: false when every holder of that time has answered, or is gone.
- */
-bool tally_lh_breaking(const struct tally_lh *lh);
-
-/**
- * tally_lh_unanswered() - was it asked by BREAK, and has not answered
- * @lh: the lock
- * @slot: slot of a session
- * @node: that session at the lock, if it has a node
- * @state: state word now
- *
- * Return: true while it has what it was to give up.
- */
-bool tally_lh_unanswered(const struct tally_lh *lh, u16 slot,
-			 const struct tally_lh_node *node, u64 state);
-
-/**
- * tally_lh_sweeping() - is a slot's field still to be taken out of the word
- * @lh: the lock
- * @slot: node slot
- *
- * Return: true from SESSION_END until the sweep has completed.
- */
+/* From SESSION_END on: is @slot's field still to be taken out of the word? */
 static inline bool tally_lh_sweeping(const struct tally_lh *lh, u16 slot)
 {
 	return lh->sweep == slot || lh->sweep_next & tally_lh_slot_mask(slot);
 }
 
-/**
- * tally_lh_fast() - is the lock entirely the word's
- * @lh: the lock
- *
- * Return: true if the home neither knows nor changes anything.
- */
+/* Is the lock entirely the word's?  Then the home changes nothing. */
 static inline bool tally_lh_fast(const struct tally_lh *lh)
 {
 	return lh->hm == TALLY_LH_FAST;

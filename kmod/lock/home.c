@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home side of locks: drives lock/fsm_home.c. All steps of one lock run under
- * its mutex, in process context; completions of its own operations on the word
- * are noted and taken up by a work item.
+ * The home side of locks: drives lock/fsm_home.c. All steps of one lock run
+ * under its mutex, in process context; completions of its own operations on the
+ * word are noted and taken up by a work item.
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
@@ -23,20 +23,13 @@
 /* Operations in reserve for when memory is short, for all locks. */
 #define HOME_OPS	16
 
-/**
- * struct home_op - one operation of the home on the word
- * @op: the operation
- * @home: its lock
- * @kind: enum tally_lh_event_kind that its completion is
- * @slot: slot that is swept
- * @done: it has completed, not yet taken up
- */
+/* One operation of the home on the word. */
 struct home_op {
-	struct tally_op op;
-	struct tally_lock_home *home;
-	u8 kind;
-	u16 slot;
-	bool done;
+	struct tally_op op;	/* the operation */
+	struct tally_lock_home *home;	/* its lock */
+	u8 kind;	/* enum tally_lh_event_kind that its completion is */
+	u16 slot;	/* slot that is swept */
+	bool done;	/* it has completed, not yet taken up */
 };
 
 static mempool_t *home_ops;
@@ -72,10 +65,10 @@ static void home_op_done(struct tally_op *op)
 }
 
 /*
- * Under h->lock. What cannot be posted now counts as broken. While it is posted it
- * keeps the object, and with that the entry whose words it aims at.
+ * Under h->lock. What cannot be posted now counts as broken. While it is posted
+ * it keeps the object, and with that the entry whose words it aims at.
  */
-static struct home_op *home_post(struct tally_lock_home *h, u8 kind,
+static struct home_op *home_post(struct tally_lock_home *h, u8 kind, u16 slot,
 				 const struct tally_op *op)
 {
 	struct tally_arena *arena = h->object.arena;
@@ -95,54 +88,21 @@ static struct home_op *home_post(struct tally_lock_home *h, u8 kind,
 		return NULL;
 	}
 	addr = tally_arena_loop_addr(arena, h->object.word, &rkey);
-	hop->op = *op;
+	*hop = (struct home_op){
+		.op = *op,
+		.home = h,
+		.kind = kind,
+		.slot = slot,
+	};
 	hop->op.done = home_op_done;
 	hop->op.stats = &arena->node->stats;
 	hop->op.rkey = rkey;
 	hop->op.addr += addr;	/* it was an offset */
 	hop->op.addr2 += addr;
-	hop->home = h;
-	hop->kind = kind;
-	hop->slot = 0;
-	hop->done = false;
 	tally_object_get(&h->object);
 	tally_op_submit(loop, &hop->op);
 	tally_conn_put(loop);
 	return hop;
-}
-
-static void home_post_setw(struct tally_lock_home *h)
-{
-	struct tally_op op = {
-		.type = TALLY_OP_FAA,
-		.value = TALLY_LW_W,
-	};
-
-	h->main = home_post(h, TALLY_LHE_SETW_DONE, &op);
-}
-
-static void home_post_clrw(struct tally_lock_home *h, u64 delta)
-{
-	struct tally_op op = {
-		.type = delta ? TALLY_OP_FAA_FAA : TALLY_OP_FAA,
-		.addr = delta ? 8 : 0,
-		.value = delta ?: tally_lw_minus(TALLY_LW_W),
-		.value2 = tally_lw_minus(TALLY_LW_W),
-	};
-
-	h->main = home_post(h, TALLY_LHE_CLRW_DONE, &op);
-}
-
-static void home_post_sweep(struct tally_lock_home *h, u16 slot, u64 field)
-{
-	struct tally_op op = {
-		.type = TALLY_OP_FAA,
-		.value = tally_lw_minus(field),
-	};
-
-	h->sweep = home_post(h, TALLY_LHE_SWEEP_DONE, &op);
-	if (h->sweep)
-		h->sweep->slot = slot;
 }
 
 /* The handle of our own users, referenced, or NULL. */
@@ -158,85 +118,65 @@ struct tally_handle *tally_lock_home_user(struct tally_lock_home *h)
 	return handle;
 }
 
-static void home_send_local(struct tally_lock_home *h,
-			    const struct tally_lmsg *msg)
-{
-	struct tally_handle *handle = tally_lock_home_user(h);
-
-	if (!handle)
-		return;
-	home_local->message(handle, msg);
-	tally_handle_put(handle);
-}
-
-/* The node a SUCC names; our own users are reached through REL and GRANT. */
-static void home_next_name(struct tally_lock_home *h,
-			   const struct tally_lmsg *msg, char *name)
-{
-	struct tally_session *s;
-
-	name[0] = '\0';
-	if (!msg->next_slot || msg->next_slot == TALLY_SLOT_HOME)
-		return;
-	s = tally_session_at(home_node_of(h), msg->next_slot);
-	if (!s)
-		return;
-	strscpy(name, s->name, TALLY_NAME_SIZE);
-	tally_session_put(s);
-}
-
 /* A session without a live conn gets nothing: RESYNC makes up for it. */
 static void home_send(struct tally_lock_home *h, u16 slot,
 		      const struct tally_lmsg *msg)
 {
-	struct tally_object *object = &h->object;
 	struct tally_node *node = home_node_of(h);
-	char next[TALLY_NAME_SIZE];
+	struct tally_session *s, *next = NULL;
+	struct tally_handle *handle;
 	struct tally_msg_lock body;
-	struct tally_session *s;
 
 	if (slot == TALLY_SLOT_HOME) {
-		home_send_local(h, msg);
+		handle = tally_lock_home_user(h);
+		if (!handle)
+			return;
+		home_local->message(handle, msg, NULL);
+		tally_handle_put(handle);
 		return;
 	}
 	s = tally_session_at(node, slot);
 	if (!s)
 		return;
-	home_next_name(h, msg, next);
-	tally_lock_encode(&body, object->arena->id, object->id,
-			  object->generation, msg, next);
-	trace_tally_lock_message(true, object->arena->id, object->id,
+	tally_lock_encode(&body, h->object.arena->id, h->object.id,
+			  h->object.generation, msg);
+	/* SUCC names a node; our own users are reached by REL and GRANT. */
+	if (msg->next_slot > TALLY_SLOT_HOME)
+		next = tally_session_at(node, msg->next_slot);
+	if (next) {
+		strscpy(body.next, next->name, sizeof(body.next));
+		tally_session_put(next);
+	}
+	trace_tally_lock_message(true, h->object.arena->id, h->object.id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);
 	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
 	tally_session_put(s);
 }
 
-static void home_violation(struct tally_lock_home *h, u16 slot)
-{
-	struct tally_session *s;
-
-	if (WARN_ON_ONCE(slot == TALLY_SLOT_HOME))
-		return;
-	s = tally_session_at(home_node_of(h), slot);
-	if (!s)
-		return;
-	tally_session_violation(s, "lock protocol");
-	tally_session_put(s);
-}
-
 static void home_act(struct tally_lock_home *h,
 		     const struct tally_lh_action *a)
 {
+	struct tally_op op = { .type = TALLY_OP_FAA };
+	struct tally_session *s;
+
 	switch (a->kind) {
 	case TALLY_LHA_POST_SETW:
-		home_post_setw(h);
+		op.value = TALLY_LW_W;
+		h->main = home_post(h, TALLY_LHE_SETW_DONE, 0, &op);
 		break;
 	case TALLY_LHA_POST_CLRW:
-		home_post_clrw(h, a->delta);
+		if (a->delta) {
+			op.type = TALLY_OP_FAA_FAA;
+			op.addr = 8;
+		}
+		op.value2 = tally_lw_minus(TALLY_LW_W);
+		op.value = a->delta ?: op.value2;
+		h->main = home_post(h, TALLY_LHE_CLRW_DONE, 0, &op);
 		break;
 	case TALLY_LHA_POST_SWEEP:
-		home_post_sweep(h, a->slot, a->delta);
+		op.value = tally_lw_minus(a->delta);
+		h->sweep = home_post(h, TALLY_LHE_SWEEP_DONE, a->slot, &op);
 		break;
 	case TALLY_LHA_SEND:
 		home_send(h, a->slot, &a->msg);
@@ -244,7 +184,12 @@ static void home_act(struct tally_lock_home *h,
 	case TALLY_LHA_VALUE_BAD:
 		break;	/* locks have no value block */
 	case TALLY_LHA_VIOLATION:
-		home_violation(h, a->slot);
+		WARN_ON_ONCE(a->slot == TALLY_SLOT_HOME);
+		s = tally_session_at(home_node_of(h), a->slot);
+		if (!s)
+			break;
+		tally_session_violation(s, "lock protocol");
+		tally_session_put(s);
 		break;
 	case TALLY_LHA_WORD_BAD:
 		tally_node_event(home_node_of(h), "lock_word_bad",
@@ -256,25 +201,18 @@ static void home_act(struct tally_lock_home *h,
 	}
 }
 
-static void home_read_word(struct tally_lock_home *h, struct tally_lh_event *ev)
+/* The state word as it is now; 0 where there is none. */
+u64 tally_lock_home_word(struct tally_lock_home *h)
 {
-	u64 *word;
-
 	if (h->lh.cpu)
-		return;
-	word = tally_arena_word(h->object.arena, h->object.word);
-	ev->state = READ_ONCE(word[0]);
-	smp_rmb();	/* state first: see pump in lock/fsm_home.c */
-	ev->token = READ_ONCE(word[1]);
+		return 0;
+	return READ_ONCE(*tally_arena_word(h->object.arena, h->object.word));
 }
 
-/**
- * tally_lock_home_step - one event, with the words as they are now
- * @h: the lock, locked
- * @ev: what happened
- */
+/* Under h->lock: one event, with the words as they are now. */
 void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 {
+	u64 *word = tally_arena_word(h->object.arena, h->object.word);
 	struct tally_lh_node *cur = h->lh.cur;
 	struct tally_lh_actions out;
 	u8 state;
@@ -284,7 +222,9 @@ void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev)
 	if (h->dead)
 		return;
 	do {
-		home_read_word(h, ev);
+		ev->state = tally_lock_home_word(h);
+		smp_rmb();	/* state first: see pump in lock/fsm_home.c */
+		ev->token = h->lh.cpu ? 0 : READ_ONCE(word[1]);
 		state = h->lh.hm;
 		tally_lh_step(&h->lh, ev, &out);
 		trace_tally_lock_home(h->object.arena->id, h->object.id,
@@ -324,23 +264,29 @@ static void home_op_take(struct tally_lock_home *h, struct home_op **at)
 	mempool_free(hop, home_ops);
 }
 
+static bool home_loop_up(struct tally_lock_home *h)
+{
+	struct tally_conn *loop = tally_arena_loop(h->object.arena);
+	bool up = loop && tally_conn_is_up(loop);
+
+	if (loop)
+		tally_conn_put(loop);
+	return up;
+}
+
 /* Under h->lock: with a new loopback conn the word says what was done. */
 static void home_mend(struct tally_lock_home *h)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_LOOP_RESET };
-	struct tally_conn *loop;
 
 	if (!h->broken || h->main || h->sweep)
 		return;
-	loop = tally_arena_loop(h->object.arena);
-	if (loop && tally_conn_is_up(loop)) {
+	if (home_loop_up(h)) {
 		h->broken = false;
 		tally_lock_home_step(h, &ev);
 	} else if (!h->dead) {
 		home_queue(h, HOME_RETRY);
 	}
-	if (loop)
-		tally_conn_put(loop);
 }
 
 /* What a crashed home granted may be held for one lease after our start. */
@@ -367,8 +313,8 @@ static void home_grace(struct tally_lock_home *h)
 }
 
 /*
- * Under h->lock: sessions whose fields are out of the word, or that a deleted lock
- * does not keep any more: their slots are free as far as this lock goes.
+ * Under h->lock: sessions whose fields are out of the word, or that a deleted
+ * lock does not keep any more: their slots are free as far as this lock goes.
  */
 static void home_put_swept(struct tally_lock_home *h)
 {
@@ -388,24 +334,21 @@ static void home_put_swept(struct tally_lock_home *h)
 	}
 }
 
-/* An operation of our own users broke: they start over when that is possible. */
+/* An operation of our own users broke: they start over when they can. */
 static void home_local_mend(struct tally_lock_home *h)
 {
-	struct tally_conn *loop = tally_arena_loop(h->object.arena);
 	struct tally_handle *handle = tally_lock_home_user(h);
+	bool use = handle && !READ_ONCE(h->dead);
 
-	if (handle && !READ_ONCE(h->dead) &&
-	    !(loop && tally_conn_is_up(loop))) {
+	if (use && !home_loop_up(h)) {
 		home_queue(h, HOME_RETRY);
 	} else {
 		WRITE_ONCE(h->local_broken, false);
-		if (handle && !READ_ONCE(h->dead))
+		if (use)
 			home_local->reset(handle);
 	}
 	if (handle)
 		tally_handle_put(handle);
-	if (loop)
-		tally_conn_put(loop);
 }
 
 static void home_work(struct work_struct *work)
@@ -431,52 +374,13 @@ static void home_work(struct work_struct *work)
 	tally_object_put(&h->object);
 }
 
-static u64 home_first_tenure(struct tally_object *object)
-{
-	struct tally_arena *arena = object->arena;
-	u64 tenure = tally_tenure_first(arena->node->config.epoch);
-
-	mutex_lock(&arena->lock);
-	tenure = max(tenure, arena->tenure);
-	mutex_unlock(&arena->lock);
-	return tenure;
-}
-
-static bool home_needs_grace(struct tally_object *object)
-{
-	return tally_lock_home(object)->class == TALLY_CLASS_EXTERNAL &&
-	       !object->arena->node->config.clean &&
-	       ktime_get_boottime_ns() < home_grace_end(object);
-}
-
-/**
- * tally_lock_home_check - is a lock of that class possible?
- * @object: the lock
- * @reason: says why not
- *
- * Return: 0 or -EINVAL.
- */
-int tally_lock_home_check(struct tally_object *object, const char **reason)
-{
-	if (tally_lock_home(object)->class <= TALLY_CLASS_REGION)
-		return 0;
-	*reason = "not a class this type can have";
-	return -EINVAL;
-}
-
-/**
- * tally_lock_home_create - make the home side of a lock
- * @object: not visible yet: its words may be written by the CPU
- * @reason: says why when it fails
- *
- * Return: 0, or -EAGAIN while the arena has no mode yet.
- */
+/* Not visible yet: its words may be written by the CPU. */
 int tally_lock_home_create(struct tally_object *object, const char **reason)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_arena *arena = object->arena;
 	u64 *word = tally_arena_word(arena, object->word);
-	u64 tenure = home_first_tenure(object);
+	u64 tenure = tally_tenure_first(arena->node->config.epoch);
 	u8 mode = READ_ONCE(arena->mode);
 	u32 flags = 0;
 
@@ -484,6 +388,9 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 		*reason = "the arena has not found its mode yet";
 		return -EAGAIN;
 	}
+	mutex_lock(&arena->lock);
+	tenure = max(tenure, arena->tenure);
+	mutex_unlock(&arena->lock);
 	mutex_init(&h->lock);
 	spin_lock_init(&h->local_lock);
 	INIT_DELAYED_WORK(&h->work, home_work);
@@ -491,7 +398,8 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	h->changed_at = ktime_get_boottime_ns();
 	if (mode == TALLY_MODE_CPU)
 		flags |= TALLY_LH_CPU;
-	if (home_needs_grace(object))
+	if (h->class == TALLY_CLASS_EXTERNAL && !arena->node->config.clean &&
+	    ktime_get_boottime_ns() < home_grace_end(object))
 		flags |= TALLY_LH_GRACE;
 	WRITE_ONCE(word[0], tally_lh_init(&h->lh, flags, tenure));
 	WRITE_ONCE(word[1], tenure);
@@ -500,12 +408,6 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	return 0;
 }
 
-/**
- * tally_lock_home_fill - a lock's part of what OPEN answers
- * @object: the lock
- * @open: not used
- * @rep: its class and settings are filled in
- */
 void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 			  struct tally_rep_open *rep)
 {
@@ -519,11 +421,9 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_home_delete - the name of the lock is gone
- * @object: its object
- *
- * Nothing is granted any more, nor broken. Its numbers live on in the arena.
+/*
+ * The name of the lock is gone: nothing is granted any more, nor broken. Its
+ * numbers live on in the arena.
  */
 void tally_lock_home_delete(struct tally_object *object)
 {
@@ -547,18 +447,14 @@ void tally_lock_home_delete(struct tally_object *object)
 		tally_open_put(&lo->open);
 	}
 	mutex_unlock(&h->lock);
-	/* What waits for the end of the grace keeps the node: not any longer. */
+	/* What waits for the end of the grace keeps the node: no longer. */
 	home_queue(h, 0);
 	mutex_lock(&arena->lock);
 	arena->tenure = max(arena->tenure, tenure + HOME_TENURE_GAP);
 	mutex_unlock(&arena->lock);
 }
 
-/**
- * tally_lock_home_destroy - no node can reach the lock any more
- * @object: its object; no work is queued and no operation posted, each has a
- *	reference, and so has each open
- */
+/* No work is queued and no operation posted: each has a reference. */
 void tally_lock_home_destroy(struct tally_object *object)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
@@ -569,76 +465,28 @@ void tally_lock_home_destroy(struct tally_object *object)
 	kfree(h->answer);
 }
 
-static struct tally_lock_open *home_open(struct tally_open *open)
-{
-	return container_of(open, struct tally_lock_open, open);
-}
-
-static struct tally_lock_home *home_of(struct tally_open *open)
-{
-	return tally_lock_home(open->object);
-}
-
-/**
- * tally_lock_home_open - a session opens the lock
- * @open: new
- * @resyncing: it has not said yet what it had before its link broke
- *
- * A session that is fenced, maybe because it closed the lock while it held it, opens
- * it no more: its end takes one open from the lock.
- *
- * Return: 0, -ENOTCONN.
- */
-int tally_lock_home_open(struct tally_open *open, bool resyncing)
-{
-	struct tally_lock_open *lo = home_open(open);
-	struct tally_session *s = open->attach->session;
-	struct tally_lock_home *h = home_of(open);
-	int err = -ENOTCONN;
-
-	mutex_lock(&h->lock);
-	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
-		tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
-		hlist_add_head(&lo->list, &h->opens);
-		err = 0;
-	}
-	mutex_unlock(&h->lock);
-	return err;
-}
-
-/* Under h->lock: has the session anything of the lock? */
-static bool home_has_something(struct tally_lock_home *h,
-			       struct tally_lock_open *lo)
-{
-	struct tally_lh_event ev = {};
-	u16 slot = lo->n.slot;
-
-	home_read_word(h, &ev);
-	return !tally_lh_node_idle(&h->lh, &lo->n) ||
-	       tally_lw_owner(ev.state) == slot ||
-	       tally_lw_bits(ev.state) & tally_lh_slot_mask(slot);
-}
-
-/**
- * tally_lock_home_close - a session closed the lock, or has ended
- * @open: as it had it
- *
- * What it has is taken from it when its session ends, and that may be later: a
- * lock of class external waits for the lease. A session that goes on and has
- * something still broke the protocol.
+/*
+ * A session closed the lock, or has ended. What it has is taken from it when
+ * its session ends, and that may be later: a lock of class external waits for
+ * the lease. A session that goes on and has something still broke the protocol.
  */
 void tally_lock_home_close(struct tally_open *open)
 {
-	struct tally_lock_open *lo = home_open(open);
+	struct tally_lock_open *lo = tally_lock_open(open);
 	struct tally_session *s = open->attach->session;
-	struct tally_lock_home *h = home_of(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
 	bool over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
-	bool fence = false;
+	bool fence = false, idle;
+	u64 state;
 
 	mutex_lock(&h->lock);
+	state = tally_lock_home_word(h);
+	idle = tally_lh_node_idle(&h->lh, &lo->n) &&
+	       tally_lw_owner(state) != lo->n.slot &&
+	       !(tally_lw_bits(state) & tally_lh_slot_mask(lo->n.slot));
 	if (hlist_unhashed(&lo->list)) {
 		/* Its session has ended. */
-	} else if (h->dead || (!over && !home_has_something(h, lo))) {
+	} else if (h->dead || (!over && idle)) {
 		hlist_del_init(&lo->list);
 	} else {
 		set_bit(TALLY_LOCK_KEPT, &open->flags);
@@ -653,110 +501,89 @@ void tally_lock_home_close(struct tally_open *open)
 	}
 }
 
-/**
- * tally_lock_home_forget - the last reference to an open is gone
- * @open: which; one that was closed is in no list, so that only one that was
- *	not quite made takes the mutex here, in process context
+/*
+ * The last reference is gone. One that was closed is in no list, so that only
+ * one that was not quite made takes the mutex here, in process context.
  */
 void tally_lock_home_forget(struct tally_open *open)
 {
-	struct tally_lock_open *lo = home_open(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
+	struct tally_lock_open *lo = tally_lock_open(open);
 
 	if (hlist_unhashed(&lo->list))
 		return;
-	mutex_lock(&home_of(open)->lock);
-	hlist_del_init(&lo->list);
-	mutex_unlock(&home_of(open)->lock);
-}
-
-/* One event of a session. */
-static void home_event(struct tally_open *open, struct tally_lh_event *ev)
-{
-	struct tally_lock_open *lo = home_open(open);
-	struct tally_lock_home *h = home_of(open);
-
 	mutex_lock(&h->lock);
-	ev->node = &lo->n;
-	ev->slot = lo->n.slot;
-	if (!hlist_unhashed(&lo->list))
-		tally_lock_home_step(h, ev);
+	hlist_del_init(&lo->list);
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_home_message - a client says something
- * @open: the lock as it has it
- * @msg: what it says
- *
- * Return: 0, or -EPROTO: it may not say that.
- */
-int tally_lock_home_message(struct tally_open *open,
-			    const struct tally_lmsg *msg)
+/* Under h->lock. */
+static void home_event(struct tally_lock_home *h, struct tally_lh_node *node,
+		       u8 kind, const struct tally_lmsg *msg)
 {
-	struct tally_lh_event ev = { .kind = TALLY_LHE_MSG, .msg = *msg };
-	struct tally_object *object = open->object;
+	struct tally_lh_event ev = {
+		.kind = kind,
+		.node = node,
+		.slot = node->slot,
+	};
 
-	if (tally_open_access(open) != TALLY_ACCESS_RW)
-		return -EPROTO;
-	trace_tally_lock_message(false, object->arena->id, object->id,
-				 msg->type, msg->gen);
-	home_event(open, &ev);
-	return 0;
+	if (msg)
+		ev.msg = *msg;
+	tally_lock_home_step(h, &ev);
 }
 
-/**
- * tally_lock_home_link_down - the link of a client broke; its QPs are destroyed
- * @open: a lock as it has it
- */
-void tally_lock_home_link_down(struct tally_open *open)
+/* A session says something, or its link breaks; @msg: NULL, or what it says. */
+void tally_lock_home_event(struct tally_open *open, u8 kind,
+			   const struct tally_lmsg *msg)
 {
-	struct tally_lh_event ev = { .kind = TALLY_LHE_LINK_DOWN };
+	struct tally_lock_open *lo = tally_lock_open(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
 
-	home_event(open, &ev);
+	mutex_lock(&h->lock);
+	if (!hlist_unhashed(&lo->list))
+		home_event(h, &lo->n, kind, msg);
+	mutex_unlock(&h->lock);
 }
 
-static struct tally_lmsg home_set_msg(struct tally_lock_home *h)
+/* The same of our own users. */
+void tally_lock_home_local(struct tally_object *object, u8 kind,
+			   const struct tally_lmsg *msg)
 {
-	return (struct tally_lmsg){
+	struct tally_lock_home *h = tally_lock_home(object);
+
+	mutex_lock(&h->lock);
+	home_event(h, &h->own, kind, msg);
+	mutex_unlock(&h->lock);
+}
+
+/* Under h->lock. */
+static void home_send_set(struct tally_lock_home *h, u16 slot)
+{
+	struct tally_lmsg msg = {
 		.type = TALLY_LM_SET,
 		.flags = h->set.cache ? TALLY_LMF_CACHE : 0,
 		.gen = h->set.grants,
 		.last = h->set.ms,
 	};
+
+	home_send(h, slot, &msg);
 }
 
-/* Under h->lock. */
-static void home_send_set(struct tally_lock_home *h, struct tally_session *s)
-{
-	struct tally_object *object = &h->object;
-	struct tally_lmsg msg = home_set_msg(h);
-	struct tally_msg_lock body;
-
-	tally_lock_encode(&body, object->arena->id, object->id,
-			  object->generation, &msg, NULL);
-	tally_session_send(s, TALLY_MSG_LOCK, &body, sizeof(body));
-}
-
-/**
- * tally_lock_home_resync_end - a client has said all it has
- * @open: a lock as it has it
- */
+/* A client has said all it has. */
 void tally_lock_home_resync_end(struct tally_open *open)
 {
-	struct tally_lh_event ev = { .kind = TALLY_LHE_RESYNC_END };
-	struct tally_lock_home *h = home_of(open);
+	struct tally_lock_home *h = tally_lock_home(open->object);
 
-	home_event(open, &ev);
+	tally_lock_home_event(open, TALLY_LHE_RESYNC_END, NULL);
 	mutex_lock(&h->lock);
 	if (h->set_changed && !h->dead)
-		home_send_set(h, open->attach->session);
+		home_send_set(h, tally_lock_open(open)->n.slot);
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_home_session_end - a client is fenced, and what it had is free
- * @h: the lock, locked
- * @s: its session; its slot is taken until its field is out of the word
+/*
+ * Under h->lock: a client is fenced, and what it had is free; its slot is taken
+ * until its field is out of the word.
  */
 void tally_lock_home_session_end(struct tally_lock_home *h,
 				 struct tally_session *s)
@@ -787,34 +614,7 @@ void tally_lock_home_session_end(struct tally_lock_home *h,
 		tally_open_put(&lo->open);
 }
 
-/**
- * tally_lock_home_local - our own users say something
- * @object: the lock
- * @msg: what they say
- *
- * Context: work item of the client.
- */
-void tally_lock_home_local(struct tally_object *object,
-			   const struct tally_lmsg *msg)
-{
-	struct tally_lock_home *h = tally_lock_home(object);
-	struct tally_lh_event ev = {
-		.kind = TALLY_LHE_MSG,
-		.node = &h->own,
-		.msg = *msg,
-	};
-
-	mutex_lock(&h->lock);
-	tally_lock_home_step(h, &ev);
-	mutex_unlock(&h->lock);
-}
-
-/**
- * tally_lock_home_loop_broken - an operation of our own users broke
- * @object: the lock
- *
- * Context: any.
- */
+/* An operation of our own users broke. Any context. */
 void tally_lock_home_loop_broken(struct tally_object *object)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
@@ -825,72 +625,30 @@ void tally_lock_home_loop_broken(struct tally_object *object)
 	home_queue(h, HOME_RETRY);
 }
 
-/**
- * tally_lock_home_local_reset - the loopback conn broke under our own users
- * @object: the lock
- * @up: false: it is down; true: all has been said again
- */
-void tally_lock_home_local_reset(struct tally_object *object, bool up)
-{
-	struct tally_lock_home *h = tally_lock_home(object);
-	struct tally_lh_event ev = {
-		.kind = up ? TALLY_LHE_RESYNC_END : TALLY_LHE_LINK_DOWN,
-		.slot = TALLY_SLOT_HOME,
-		.node = &h->own,
-	};
-
-	mutex_lock(&h->lock);
-	tally_lock_home_step(h, &ev);
-	mutex_unlock(&h->lock);
-}
-
-/**
- * tally_lock_home_attach - our own node uses the lock
- * @object: the lock
- * @handle: handle of its users, which detaches when it goes
- */
+/* Our own node uses the lock by @handle, or (@gone) does not any more. */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle)
+			    struct tally_handle *handle, bool gone)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	spin_lock(&h->local_lock);
-	h->local = handle;
-	spin_unlock(&h->local_lock);
-}
-
-/**
- * tally_lock_home_detach - that handle is gone
- * @object: the lock
- * @handle: the handle
- */
-void tally_lock_home_detach(struct tally_object *object,
-			    struct tally_handle *handle)
-{
-	struct tally_lock_home *h = tally_lock_home(object);
-
-	spin_lock(&h->local_lock);
-	if (h->local == handle)
+	if (!gone)
+		h->local = handle;
+	else if (h->local == handle)
 		h->local = NULL;
 	spin_unlock(&h->local_lock);
 }
 
-/**
- * tally_lock_home_set - change the settings of a lock
- * @object: the lock
- * @set: what they become
- *
- * Every node that has it open is told; one whose link is down when it resumes.
- *
- * Context: process; does not wait for the network.
- * Return: 0, or -EIDRM: it was deleted.
+/*
+ * Change the settings; -EIDRM: it was deleted. Every node that has it open is
+ * told; one whose link is down when it resumes. Process context; does not wait
+ * for the network.
  */
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lock_open *lo;
-	struct tally_lmsg msg;
 	int err = 0;
 
 	mutex_lock(&h->lock);
@@ -899,21 +657,42 @@ int tally_lock_home_set(struct tally_object *object,
 	} else {
 		h->set = *set;
 		h->set_changed = true;
-		msg = home_set_msg(h);
-		home_send_local(h, &msg);
+		home_send_set(h, TALLY_SLOT_HOME);
 		hlist_for_each_entry(lo, &h->opens, list)
-			home_send_set(h, lo->open.attach->session);
+			home_send_set(h, lo->n.slot);
 	}
 	mutex_unlock(&h->lock);
 	return err;
 }
 
-/**
- * tally_lock_homes_init - make what all homes of locks share
- * @local: how they reach the users on this node
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Call @fn for each lock of @node, referenced meanwhile, until there is none.
+ * Process context.
  */
+void tally_lock_homes_each(struct tally_node *node,
+			   void (*fn)(struct tally_lock_home *h, void *ctx),
+			   void *ctx)
+{
+	const struct tally_type_ops *type = tally_type(TALLY_TYPE_LOCK);
+	u32 arena_id = 0, object_id;
+	struct tally_object *object;
+	struct tally_arena *arena;
+
+	while ((arena = tally_arena_next(node, arena_id))) {
+		arena_id = arena->id;
+		object_id = 0;
+		while ((object = tally_object_next(arena, object_id))) {
+			object_id = object->id;
+			if (object->config.type == type)
+				fn(tally_lock_home(object), ctx);
+			tally_object_put(object);
+		}
+		tally_arena_put(arena);
+		cond_resched();
+	}
+}
+
+/* @local: how homes of locks reach the users on this node */
 int tally_lock_homes_init(const struct tally_lock_local *local)
 {
 	home_local = local;

@@ -21,41 +21,27 @@ struct tally_lock_answer;
 /* Bit of tally_open.flags: closed, and referenced until its session ends. */
 #define TALLY_LOCK_KEPT		8
 
-/**
- * struct tally_lock_open - a lock as one session has it open
- * @open: what all opens have
- * @list: in home->opens, until the session ends or is through with it
- * @n: the table's part
- */
+/* A lock as one session has it open. */
 struct tally_lock_open {
-	struct tally_open open;
-	struct hlist_node list;
-	struct tally_lh_node n;
+	struct tally_open open;	/* what all opens have */
+	struct hlist_node list;	/* in home->opens, until its session ends */
+	struct tally_lh_node n;	/* the table's part */
 };
 
-/**
- * struct tally_lock_local - how the home reaches its own users
- * @message: it says something to them
- * @reset: the loopback conn is there again after an operation of theirs broke
- */
+/* How the home reaches its own users. */
 struct tally_lock_local {
 	void (*message)(struct tally_handle *handle,
-			const struct tally_lmsg *msg);
+			const struct tally_lmsg *msg, const char *next);
+	/* The loopback conn is there again after theirs broke. */
 	void (*reset)(struct tally_handle *handle);
 };
 
-/**
- * struct tally_lock_break - a break by an administrator, lock/break.c
- * @home: the lock, whose object is referenced
- * @work: fences when it is time, and ends it
- * @deadline: in jiffies
- * @fenced: so many nodes were
- */
+/* A break by an administrator, lock/break.c. */
 struct tally_lock_break {
-	struct tally_lock_home *home;
-	struct delayed_work work;
-	unsigned long deadline;
-	u32 fenced;
+	struct tally_lock_home *home;	/* its object is referenced */
+	struct delayed_work work;	/* fences in time, and ends it */
+	unsigned long deadline;	/* in jiffies */
+	u32 fenced;	/* so many nodes were */
 };
 
 /**
@@ -122,10 +108,14 @@ tally_lock_home(struct tally_object *object)
 	return container_of(object, struct tally_lock_home, object);
 }
 
+static inline struct tally_lock_open *tally_lock_open(struct tally_open *open)
+{
+	return container_of(open, struct tally_lock_open, open);
+}
+
 int tally_lock_homes_init(const struct tally_lock_local *local);
 void tally_lock_homes_exit(void);
 
-int tally_lock_home_check(struct tally_object *object, const char **reason);
 int tally_lock_home_create(struct tally_object *object, const char **reason);
 void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 			  struct tally_rep_open *rep);
@@ -133,26 +123,25 @@ void tally_lock_home_delete(struct tally_object *object);
 void tally_lock_home_destroy(struct tally_object *object);
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set);
-int tally_lock_home_open(struct tally_open *open, bool resyncing);
 void tally_lock_home_close(struct tally_open *open);
 void tally_lock_home_forget(struct tally_open *open);
-int tally_lock_home_message(struct tally_open *open,
-			    const struct tally_lmsg *msg);
-void tally_lock_home_link_down(struct tally_open *open);
+void tally_lock_home_event(struct tally_open *open, u8 kind,
+			   const struct tally_lmsg *msg);
 void tally_lock_home_resync_end(struct tally_open *open);
+void tally_lock_homes_each(struct tally_node *node,
+			   void (*fn)(struct tally_lock_home *h, void *ctx),
+			   void *ctx);
 
 /* Our own users. */
 void tally_lock_home_attach(struct tally_object *object,
-			    struct tally_handle *handle);
-void tally_lock_home_detach(struct tally_object *object,
-			    struct tally_handle *handle);
+			    struct tally_handle *handle, bool gone);
 struct tally_handle *tally_lock_home_user(struct tally_lock_home *h);
-void tally_lock_home_local(struct tally_object *object,
+void tally_lock_home_local(struct tally_object *object, u8 kind,
 			   const struct tally_lmsg *msg);
 void tally_lock_home_loop_broken(struct tally_object *object);
-void tally_lock_home_local_reset(struct tally_object *object, bool up);
 
 /* With h->lock: */
+u64 tally_lock_home_word(struct tally_lock_home *h);
 void tally_lock_home_step(struct tally_lock_home *h, struct tally_lh_event *ev);
 void tally_lock_home_session_end(struct tally_lock_home *h,
 				 struct tally_session *s);

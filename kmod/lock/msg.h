@@ -10,55 +10,35 @@
 
 #include <linux/types.h>
 
-/**
- * enum tally_lmsg_type - what a lock message says; the numbers are on the wire
- * @TALLY_LM_ENQUEUE: client to home: mode, flags TRY
- * @TALLY_LM_CANCEL: client to home
- * @TALLY_LM_REL: client to home: gen, flags VALUE_BAD, value block
- * @TALLY_LM_DONE: client to home: gen, value block; handed to the successor
- * @TALLY_LM_LOOK: client to home: a hint, my field left the word while W was set
- * @TALLY_LM_DOWN: client to home: gen, which is a shared tenure from now on
- * @TALLY_LM_UPG: client to home: gen of a shared tenure that asks for X
- * @TALLY_LM_LOST: client to home: next_gen of a HANDOVER that may not arrive
- * @TALLY_LM_BUSY: client to home: gen, answers REVOKE with IDLE_ONLY
- * @TALLY_LM_RESYNC: client to home: mode of the pending request or 0, flags
- *	CANC, TRY; gen held or 0, flags HELD_S, UPG; last
- * @TALLY_LM_RESYNC_END: client to home: no lock, the snapshot is complete
- * @TALLY_LM_GRANT: home to client: gen, mode, flags VALUE_BAD, value block
- * @TALLY_LM_SUCC: home to client: gen, next_slot, next_session, next_gen
- * @TALLY_LM_REVOKE: home to client: gen, 0 for a fast tenure; flags FORCE,
- *	IDLE_ONLY
- * @TALLY_LM_CANCELLED: home to client
- * @TALLY_LM_DENIED: home to client
- * @TALLY_LM_UPGRADED: home to client: gen of the new X tenure
- * @TALLY_LM_SYNCED: home to client: the RESYNC of this lock has been processed
- * @TALLY_LM_SET: home to client: settings of the lock, not for the tables:
- *	flags CACHE, gen: grants, last: milliseconds of the budget
- * @TALLY_LM_HANDOVER: client to client: next_session, next_gen, value block
- */
+/* What a lock message says; the numbers are on the wire. */
 enum tally_lmsg_type {
-	TALLY_LM_ENQUEUE	= 1,
+	/* client to home */
+	TALLY_LM_ENQUEUE	= 1,	/* mode, flags TRY */
 	TALLY_LM_CANCEL		= 2,
-	TALLY_LM_REL		= 3,
-	TALLY_LM_DONE		= 4,
-	TALLY_LM_LOOK		= 5,
-	TALLY_LM_DOWN		= 6,
-	TALLY_LM_UPG		= 7,
-	TALLY_LM_LOST		= 8,
-	TALLY_LM_BUSY		= 9,
+	TALLY_LM_REL		= 3,	/* gen, flags VALUE_BAD, value block */
+	TALLY_LM_DONE		= 4,	/* gen, value block; handed over */
+	TALLY_LM_LOOK		= 5,	/* hint: my field left a word with W */
+	TALLY_LM_DOWN		= 6,	/* gen, a shared tenure from now on */
+	TALLY_LM_UPG		= 7,	/* gen, a shared tenure; asks for X */
+	TALLY_LM_LOST		= 8,	/* next_gen of a doubtful HANDOVER */
+	TALLY_LM_BUSY		= 9,	/* gen; answers REVOKE, IDLE_ONLY */
+	/* mode of the pending request or 0; gen held or 0; last; flags */
 	TALLY_LM_RESYNC		= 10,
-	TALLY_LM_RESYNC_END	= 11,
+	TALLY_LM_RESYNC_END	= 11,	/* no lock: the snapshot is complete */
 
-	TALLY_LM_GRANT		= 17,
-	TALLY_LM_SUCC		= 18,
-	TALLY_LM_REVOKE		= 19,
+	/* home to client */
+	TALLY_LM_GRANT		= 17,	/* gen, mode, flags VALUE_BAD, value */
+	TALLY_LM_SUCC		= 18,	/* gen, next_{slot,session,gen} */
+	TALLY_LM_REVOKE		= 19,	/* gen, 0: a fast tenure; flags */
 	TALLY_LM_CANCELLED	= 20,
 	TALLY_LM_DENIED		= 21,
-	TALLY_LM_UPGRADED	= 22,
-	TALLY_LM_SYNCED		= 23,
+	TALLY_LM_UPGRADED	= 22,	/* gen of the new X tenure */
+	TALLY_LM_SYNCED		= 23,	/* RESYNC of this lock is processed */
+	/* settings, not for the tables: flags; gen: grants; last: ms */
 	TALLY_LM_SET		= 24,
 
-	TALLY_LM_HANDOVER	= 33,
+	/* client to client */
+	TALLY_LM_HANDOVER	= 33,	/* next_session, next_gen, value */
 };
 
 /* Modes of a tenure or a request; 0 is none. */

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What there is to show of locks. Of a holder on another node only that node
- * knows the process; it is asked on demand, what it
- * says is kept for a while, and nothing else depends on it.
+ * knows the process; it is asked on demand, what it says is kept for a while,
+ * and nothing else depends on it.
  */
 #include <linux/slab.h>
 #include "home/export.h"
+#include "lock/client.h"
 #include "lock/home.h"
-#include "object/type.h"
 #include "lock/show.h"
-#include "lock/user.h"
 #include "lock/wire.h"
+#include "netlink/gen.h"
+#include "netlink/msg.h"
 #include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
-#include "session/lease.h"
 #include "session/rpc.h"
 
 /*
- * The time for all answers; for one a quarter of what is left, or of the lease: those
- * that are silent leave time for those behind them.
+ * The time for all answers; for one a quarter of what is left, or of the lease:
+ * those that are silent leave time for those behind them.
  */
 #define WHO_LIMIT_ALL	(2 * HZ)
 #define WHO_SHARE	4
@@ -28,74 +28,110 @@
 /* How long an answer is shown. */
 #define WHO_FRESH	(3ULL * NSEC_PER_SEC)
 
-/**
- * struct tally_lock_answer - what a holder said of itself
- * @session: id of its session, which asked
- * @at: CLOCK_BOOTTIME ns at which it was asked
- * @rep: the answer
- */
+/* What a holder said of itself. */
 struct tally_lock_answer {
-	u64 session;
-	u64 at;
-	struct tally_rep_who rep;
+	u64 session;	/* id of its session, which asked */
+	u64 at;		/* CLOCK_BOOTTIME ns at which it was asked */
+	struct tally_rep_who rep;	/* the answer */
 };
 
-/**
- * struct lock_asking - the holders of some locks are being asked
- * @work: does it; on the queue for what waits for peers
- * @node: our node, referenced
- * @arena: of its locks only; "": of all
- * @lock: this one only; "": all
- * @left: jiffies that may still be waited
- * @silent: node slots of those that did not answer, which are not asked again
- */
+/* What `lock show` tells, at the home. */
+struct lock_info {
+	/*
+	 * "free", "fast", "managed", "cached", "grace", "breaking"; "cached"
+	 * where it can be known: of our own users, of others when asked
+	 */
+	const char *state;
+	bool shared;			/* it is held in shared mode */
+	u32 holders;			/* how many nodes hold it */
+	char holder[TALLY_NAME_SIZE];	/* one of them, "" if none */
+	u16 holder_slot;		/* its node slot */
+	u64 token;			/* token counter */
+	u64 age_ms;	/* of the user, or the node; U64_MAX: unknown (fast) */
+	/*
+	 * When the home could reclaim it without a word of the holder, or the
+	 * holder gives it up, if that is sooner; U64_MAX: it is ours
+	 */
+	u64 lease_ms;
+	u32 fenced;			/* nodes, by this break or the last */
+	pid_t pid;			/* 0: kernel code, or not known */
+	char comm[TASK_COMM_LEN];	/* name of that user, else "" */
+	struct tally_lock_set set;
+};
+
+/* The holders of some locks are being asked. */
 struct lock_asking {
-	struct work_struct work;
-	struct tally_node *node;
-	char arena[TALLY_NAME_SIZE];
-	char lock[TALLY_NAME_SIZE];
-	long left;
+	struct work_struct work;	/* on the waiting queue */
+	struct tally_node *node;	/* our node, referenced */
+	char arena[TALLY_NAME_SIZE];	/* of its locks only; "": of all */
+	char lock[TALLY_NAME_SIZE];	/* this one only; "": all */
+	long left;	/* jiffies that may still be waited */
+	/* Node slots of those that did not answer: not asked again. */
 	DECLARE_BITMAP(silent, TALLY_SLOT_MAX + 1);
 };
 
 static atomic_t askings;
 
-/* It goes to terminals. */
-static void who_comm(char comm[TASK_COMM_LEN], const struct tally_rep_who *rep)
+static u64 who_ms_since(u64 at)
 {
-	size_t i;
+	return div_u64(ktime_get_boottime_ns() - at, NSEC_PER_MSEC);
+}
 
-	static_assert(sizeof(rep->comm) == TASK_COMM_LEN);
-	for (i = 0; i < TASK_COMM_LEN - 1 && rep->comm[i]; i++)
-		comm[i] = rep->comm[i] >= ' ' && rep->comm[i] <= '~' ?
-			  rep->comm[i] : '?';
-	comm[i] = '\0';
+/* What this node has of a lock, and a user inside. Any context. */
+static void who_is(struct tally_handle *handle, struct tally_rep_who *rep)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+	struct tally_lock_req *req;
+	unsigned long flags;
+
+	memset(rep, 0, sizeof(*rep));
+	spin_lock_irqsave(&c->lock, flags);
+	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
+				       list);
+	if (req) {
+		rep->state = TALLY_WHO_INSIDE;
+		rep->pid = cpu_to_be32(req->pid);
+		rep->age_ms = cpu_to_be64(who_ms_since(req->granted_at));
+		strscpy_pad(rep->comm, req->comm, sizeof(rep->comm));
+	} else if (c->lc.st == TALLY_LC_CACHED) {
+		rep->state = TALLY_WHO_CACHED;
+	}
+	if (rep->state) {
+		rep->mode = c->lc.mode;
+		rep->lease_ms = cpu_to_be64(c->session ?
+				tally_session_lease_left(c->session) : U64_MAX);
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
+}
+
+/* What the holder said @ms ago. */
+static void home_take(struct lock_info *info,
+		      const struct tally_rep_who *rep, u64 ms)
+{
+	info->lease_ms = min(info->lease_ms, be64_to_cpu(rep->lease_ms));
+	if (rep->state == TALLY_WHO_CACHED)
+		info->state = "cached";
+	if (rep->state != TALLY_WHO_INSIDE)
+		return;
+	info->pid = be32_to_cpu(rep->pid);
+	info->age_ms = be64_to_cpu(rep->age_ms) + ms;
+	strscpy(info->comm, rep->comm, sizeof(info->comm));
 }
 
 /*
- * Under h->lock: what the holder said, if it was asked lately and has had it since.
- * If it has it in another mode than we see, it speaks of another tenure.
+ * Under h->lock: what the holder said, if it was asked lately and has had it
+ * since. If it has it in another mode than we see, it speaks of another tenure.
  */
 static void home_answer(struct tally_lock_home *h, struct tally_session *s,
-			struct tally_lock_info *info)
+			struct lock_info *info)
 {
 	const struct tally_lock_answer *answer = h->answer;
-	u64 now = ktime_get_boottime_ns(), ms;
 
-	if (!answer || answer->session != s->id ||
-	    now - answer->at > WHO_FRESH || h->changed_at > answer->at ||
-	    answer->rep.mode != (info->shared ? TALLY_LMODE_S : TALLY_LMODE_X))
-		return;
-	ms = div_u64(now - answer->at, NSEC_PER_MSEC);
-	info->lease_ms = min(info->lease_ms,
-			     be64_to_cpu(answer->rep.lease_ms));
-	if (answer->rep.state == TALLY_WHO_CACHED) {
-		info->state = "cached";
-		return;
-	}
-	info->pid = be32_to_cpu(answer->rep.pid);
-	info->age_ms = be64_to_cpu(answer->rep.age_ms) + ms;
-	who_comm(info->comm, &answer->rep);
+	if (answer && answer->session == s->id &&
+	    ktime_get_boottime_ns() - answer->at <= WHO_FRESH &&
+	    h->changed_at <= answer->at &&
+	    answer->rep.mode == (info->shared ? TALLY_LMODE_S : TALLY_LMODE_X))
+		home_take(info, &answer->rep, who_ms_since(answer->at));
 }
 
 static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
@@ -142,7 +178,7 @@ static u32 home_holders(const struct tally_lh *lh, u64 state)
 }
 
 static void home_remote_user(struct tally_lock_home *h,
-			     struct tally_lock_info *info)
+			     struct lock_info *info)
 {
 	struct tally_session *s;
 	u64 now = ktime_get_boottime_ns(), until;
@@ -158,23 +194,17 @@ static void home_remote_user(struct tally_lock_home *h,
 
 /* Of our own users the home knows without asking. */
 static void home_own_user(struct tally_lock_home *h,
-			  struct tally_lock_info *info)
+			  struct lock_info *info)
 {
 	struct tally_handle *handle = tally_lock_home_user(h);
-	struct tally_lock_user user;
+	struct tally_rep_who rep;
 
 	if (!handle)
 		return;
-	tally_lock_client_user(handle, &user);
+	who_is(handle, &rep);
 	tally_handle_put(handle);
-	if (user.state == TALLY_WHO_CACHED)
-		info->state = "cached";
-	if (user.state != TALLY_WHO_INSIDE)
-		return;
-	info->pid = user.pid;
-	strscpy(info->comm, user.comm, sizeof(info->comm));
-	info->age_ms = div_u64(ktime_get_boottime_ns() - user.since,
-			       NSEC_PER_MSEC);
+	if (rep.state)
+		home_take(info, &rep, 0);
 }
 
 static const char *home_state(const struct tally_lh *lh, u16 holder)
@@ -186,62 +216,44 @@ static const char *home_state(const struct tally_lh *lh, u16 holder)
 	return holder ? "fast" : "free";
 }
 
-/**
- * tally_lock_info - what there is to show of a lock
- * @object: the lock
- * @info: filled
- */
-void tally_lock_info(struct tally_object *object, struct tally_lock_info *info)
+static void lock_info(struct tally_object *object, struct lock_info *info)
 {
 	u64 *word = tally_arena_word(object->arena, object->word);
 	struct tally_lock_home *h = tally_lock_home(object);
-	struct tally_lh_node *n;
 	u64 state;
-	int k;
 
 	memset(info, 0, sizeof(*info));
 	mutex_lock(&h->lock);
 	info->set = h->set;
-	state = h->lh.cpu ? 0 : READ_ONCE(word[0]);
+	state = tally_lock_home_word(h);
 	info->holder_slot = home_holder(&h->lh, state);
 	info->holders = home_holders(&h->lh, state);
 	info->shared = info->holder_slot && !h->lh.cur &&
 		       !tally_lw_owner(state);
 	info->token = max(h->lh.ng, READ_ONCE(word[1])) << 8;
 	info->state = home_state(&h->lh, info->holder_slot);
-	for (n = h->lh.head; n; n = n->next)
-		info->waiters++;
-	/* An announced successor waits as well. */
-	for (k = 0; k < TALLY_LH_CHAIN; k++)
-		info->waiters += h->lh.suc[k] ? 1 : 0;
-	info->age_ms = U64_MAX;
 	/* Of a fast tenure the home does not know when it began. */
-	if (h->lh.cur)
-		info->age_ms = div_u64(ktime_get_boottime_ns() -
-				       h->changed_at, NSEC_PER_MSEC);
+	info->age_ms = h->lh.cur ? who_ms_since(h->changed_at) : U64_MAX;
 	if (info->holder_slot)
 		home_slot_name(h, info->holder_slot, info->holder);
-	info->lease_ms = info->holder_slot == TALLY_SLOT_HOME ? U64_MAX : 0;
-	if (info->holder_slot == TALLY_SLOT_HOME)
+	if (info->holder_slot == TALLY_SLOT_HOME) {
+		info->lease_ms = U64_MAX;
 		home_own_user(h, info);
-	else if (info->holder_slot)
+	} else if (info->holder_slot) {
 		home_remote_user(h, info);
+	}
 	if (h->breaking)
 		info->state = "breaking";
 	info->fenced = h->breaking ? h->breaking->fenced : h->fenced;
 	mutex_unlock(&h->lock);
 }
 
-/**
- * tally_lock_waiter - a waiter's name
- * @object: the lock
- * @i: place in the queue, from 0
- * @name: gets the name of the node
- *
- * Return: 0 or -ENOENT.
+/*
+ * The name of the waiter at place @i in the queue, from 0, or -ENOENT. An
+ * announced successor waits as well.
  */
-int tally_lock_waiter(struct tally_object *object, u32 i,
-		      char name[TALLY_NAME_SIZE])
+static int lock_waiter(struct tally_object *object, u32 i,
+		       char name[TALLY_NAME_SIZE])
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lh_node *n = NULL;
@@ -260,6 +272,57 @@ int tally_lock_waiter(struct tally_object *object, u32 i,
 	return n ? 0 : -ENOENT;
 }
 
+static int put_holder(struct sk_buff *skb, const struct lock_info *info)
+{
+	if (!info->holder[0] && !info->holder_slot)
+		return 0;
+	if ((info->lease_ms != U64_MAX &&
+	     nla_put_u64_64bit(skb, TALLY_A_OBJECT_LEASE, info->lease_ms,
+			       TALLY_A_OBJECT_PAD)) ||
+	    (info->pid &&
+	     nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_PID, info->pid)) ||
+	    tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER, info->holder) ||
+	    tally_nl_put_text(skb, TALLY_A_OBJECT_HOLDER_COMM, info->comm) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_SHARED, info->shared) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_HOLDERS, info->holders) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_HOLDER_SLOT, info->holder_slot) ||
+	    (info->age_ms != U64_MAX &&
+	     nla_put_u64_64bit(skb, TALLY_A_OBJECT_AGE, info->age_ms,
+			       TALLY_A_OBJECT_PAD)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_waiter(struct sk_buff *skb, void *object, u32 i)
+{
+	char name[TALLY_NAME_SIZE];
+
+	if (lock_waiter(object, i, name))
+		return -ENOENT;
+	return skb ? nla_put_string(skb, TALLY_A_OBJECT_WAITER, name) : 0;
+}
+
+int tally_lock_nl_fill(struct sk_buff *skb, void *hdr,
+		       struct tally_object *object)
+{
+	struct lock_info info;
+
+	lock_info(object, &info);
+	if (nla_put_u32(skb, TALLY_A_OBJECT_CLASS,
+			tally_lock_home(object)->class) ||
+	    nla_put_string(skb, TALLY_A_OBJECT_LOCK_STATE, info.state) ||
+	    nla_put_u64_64bit(skb, TALLY_A_OBJECT_TOKEN, info.token,
+			      TALLY_A_OBJECT_PAD) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_CACHE, info.set.cache) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_BUDGET, info.set.grants) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_BUDGET_MS, info.set.ms) ||
+	    nla_put_u32(skb, TALLY_A_OBJECT_FENCED, info.fenced) ||
+	    put_holder(skb, &info))
+		return -EMSGSIZE;
+	return tally_nl_put_list(skb, hdr, TALLY_A_OBJECT_WAITERS, put_waiter,
+				 object);
+}
+
 static bool who_valid(const struct tally_rep_who *rep, u32 len)
 {
 	if (len != sizeof(*rep) || rep->state > TALLY_WHO_INSIDE ||
@@ -275,32 +338,21 @@ static bool who_valid(const struct tally_rep_who *rep, u32 len)
 	return rep->mode == TALLY_LMODE_X || rep->mode == TALLY_LMODE_S;
 }
 
-/* Is it worth asking: will it know what is asked, and is it there? */
-static bool who_may_ask(struct tally_session *s)
+/* It goes to terminals. */
+static void who_clean(char comm[TASK_COMM_LEN])
 {
-	return (s->peer_features & TALLY_FEATURE_WHO) &&
-	       tally_session_is_live(s);
+	size_t i;
+
+	for (i = 0; i < TASK_COMM_LEN && comm[i]; i++)
+		if (comm[i] < ' ' || comm[i] > '~')
+			comm[i] = '?';
 }
 
-/* Anything but -EREMOTEIO, -ETIMEDOUT, -ENOTCONN and -EINTR was an answer. */
-static bool who_was_silent(int err)
+/* Ask @s, where the holder is, and keep the answer. False: there was none. */
+static bool who_ask(struct tally_session *s, struct tally_lock_home *h,
+		    long timeout)
 {
-	return err == -EREMOTEIO || err == -ETIMEDOUT || err == -ENOTCONN ||
-	       err == -EINTR;
-}
-
-static void who_keep(struct tally_lock_home *h, struct tally_lock_answer *answer)
-{
-	mutex_lock(&h->lock);
-	swap(h->answer, answer);
-	mutex_unlock(&h->lock);
-	kfree(answer);
-}
-
-/* Ask @s, where the holder is. Return: 0 or why there is no answer. */
-static int who_ask(struct tally_session *s, struct tally_object *object,
-		   long timeout)
-{
+	struct tally_object *object = &h->object;
 	struct tally_wire_object body = {
 		.arena = cpu_to_be32(object->arena->id),
 		.object = cpu_to_be32(object->id),
@@ -313,11 +365,12 @@ static int who_ask(struct tally_session *s, struct tally_object *object,
 	int err;
 
 	if (!answer)
-		return -ENOMEM;
+		return true;
 	answer->session = s->id;
 	answer->at = ktime_get_boottime_ns();
 	err = tally_session_call(s, TALLY_MSG_WHO, &body, sizeof(body), reply,
 				 &len, timeout);
+	static_assert(sizeof(answer->rep.comm) == TASK_COMM_LEN);
 	memcpy(&answer->rep, reply, sizeof(answer->rep));
 	if (!err && !who_valid(&answer->rep, len)) {
 		tally_session_violation(s, "malformed answer to WHO");
@@ -326,63 +379,54 @@ static int who_ask(struct tally_session *s, struct tally_object *object,
 	if (err) {
 		kfree(answer);
 		answer = NULL;	/* nor does an older one hold any more */
+	} else {
+		who_clean(answer->rep.comm);
 	}
-	who_keep(tally_lock_home(object), answer);
-	return err;
+	mutex_lock(&h->lock);
+	swap(h->answer, answer);
+	mutex_unlock(&h->lock);
+	kfree(answer);
+	return err != -EREMOTEIO && err != -ETIMEDOUT && err != -ENOTCONN &&
+	       err != -EINTR;
 }
 
-/* Ask the node that holds @object, if it is another one. */
-static void asking_ask(struct lock_asking *a, struct tally_object *object)
+/* Ask the node that holds @h, if it is another one and @h is asked for. */
+static void asking_ask(struct tally_lock_home *h, void *ctx)
 {
+	struct tally_object *object = &h->object;
+	struct lock_asking *a = ctx;
 	unsigned long start = jiffies;
-	struct tally_lock_info info;
+	struct lock_info info;
 	struct tally_session *s;
 	long timeout;
 
-	tally_lock_info(object, &info);
+	if ((a->arena[0] && strcmp(a->arena, object->arena->config.name)) ||
+	    (a->lock[0] && strcmp(a->lock, object->config.name)))
+		return;
+	lock_info(object, &info);
 	if (info.holder_slot <= TALLY_SLOT_HOME || a->left <= 0 ||
 	    test_bit(info.holder_slot, a->silent))
 		return;
 	s = tally_session_at(a->node, info.holder_slot);
 	if (!s)
 		return;
-	if (who_may_ask(s)) {
+	/* Will it know what is asked, and is it there? */
+	if (s->peer_features & TALLY_FEATURE_WHO && tally_session_is_live(s)) {
 		timeout = min_t(long, msecs_to_jiffies(s->lease_ms / 4),
 				DIV_ROUND_UP(a->left, WHO_SHARE));
-		if (who_was_silent(who_ask(s, object, timeout)))
+		if (!who_ask(s, h, timeout))
 			__set_bit(info.holder_slot, a->silent);
 		a->left -= jiffies - start;
 	}
 	tally_session_put(s);
 }
 
-static void asking_arena(struct lock_asking *a, struct tally_arena *arena)
-{
-	struct tally_object *object;
-	u32 after = 0;
-
-	while ((object = tally_object_next(arena, after))) {
-		after = object->id;
-		if (object->config.type == tally_type(TALLY_TYPE_LOCK) &&
-		    (!a->lock[0] || !strcmp(a->lock, object->config.name)))
-			asking_ask(a, object);
-		tally_object_put(object);
-	}
-}
-
 static void asking_work(struct work_struct *work)
 {
 	struct lock_asking *a = container_of(work, struct lock_asking, work);
 	char subject[2 * TALLY_NAME_SIZE];
-	struct tally_arena *arena;
-	u32 after = 0;
 
-	while ((arena = tally_arena_next(a->node, after))) {
-		after = arena->id;
-		if (!a->arena[0] || !strcmp(a->arena, arena->config.name))
-			asking_arena(a, arena);
-		tally_arena_put(arena);
-	}
+	tally_lock_homes_each(a->node, asking_ask, a);
 	snprintf(subject, sizeof(subject), "%s%s%s", a->arena,
 		 a->lock[0] ? "/" : "", a->lock);
 	tally_node_event(a->node, "locks_asked", subject, "");
@@ -391,18 +435,11 @@ static void asking_work(struct work_struct *work)
 	atomic_dec(&askings);
 }
 
-/**
- * tally_lock_ask_start - begin to ask the nodes that hold locks for their users
- * @node: our node
- * @arena: of the locks of this arena only, "" of all
- * @lock: only this one of them, "": all
- *
- * What they say is shown by tally_lock_info() from then on, for some seconds. The
- * end, a few seconds later at most, is the event "locks_asked", with the subject
- * "ARENA/LOCK", "ARENA" or "".
- *
- * Context: process; does not wait.
- * Return: 0, -ENOMEM, -EBUSY: many are being asked, and any user may ask.
+/*
+ * Begin to ask the nodes that hold locks for their users; @arena, @lock: of
+ * this one only, "": all. What they say is shown for some seconds. Does not
+ * wait: the end is the event "locks_asked", subject "ARENA/LOCK" or less. -EBUSY:
+ * many are being asked, and any user may ask.
  */
 int tally_lock_ask_start(struct tally_node *node, const char *arena,
 			 const char *lock)
@@ -425,36 +462,11 @@ int tally_lock_ask_start(struct tally_node *node, const char *arena,
 	return 0;
 }
 
-static void who_fill(struct tally_rep_who *rep, struct tally_session *s,
-		     const struct tally_lock_user *user)
-{
-	u64 now = ktime_get_boottime_ns();
-
-	memset(rep, 0, sizeof(*rep));
-	rep->state = user->state;
-	rep->mode = user->mode;
-	if (user->state)
-		rep->lease_ms = cpu_to_be64(tally_session_lease_left(s));
-	if (user->state != TALLY_WHO_INSIDE)
-		return;
-	rep->pid = cpu_to_be32(user->pid);
-	rep->age_ms = cpu_to_be64(div_u64(now - user->since, NSEC_PER_MSEC));
-	strscpy_pad(rep->comm, user->comm, sizeof(rep->comm));
-}
-
-/**
- * tally_lock_who - a home asks for the user that holds its lock
- * @handle: the lock
- * @req: WHO
- *
- * Context: Rx.
- */
+/* A home asks for the user that holds its lock. */
 void tally_lock_who(struct tally_handle *handle, struct tally_sreq *req)
 {
-	struct tally_lock_user user;
 	struct tally_rep_who rep;
 
-	tally_lock_client_user(handle, &user);
-	who_fill(&rep, req->session, &user);
+	who_is(handle, &rep);
 	tally_sreq_reply(req, 0, &rep, sizeof(rep));
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "lock/type.h"
 
-#include "home/export.h"
-#include "lock/api_async.h"
+#include "lock/api.h"
+#include "lock/break.h"
 #include "lock/client.h"
 #include "lock/file.h"
 #include "lock/home.h"
-#include "lock/nl.h"
-#include "lock/recover.h"
-#include "lock/recv.h"
+#include "lock/session.h"
 #include "lock/show.h"
 #include "lock/wire.h"
+#include "netlink/gen.h"
+#include <net/genetlink.h>
 #include <uapi/linux/tally.h>
+
+#define BUDGET_MS_DEFAULT	10
 
 static int lock_fs_take(struct tally_object *object,
 			const struct tally_ioc_create *arg)
@@ -20,6 +22,42 @@ static int lock_fs_take(struct tally_object *object,
 		return -EINVAL;
 	tally_lock_home(object)->class = arg->lock_class;
 	return 0;
+}
+
+/* What is not given stays as it is. */
+static void take_settings(struct genl_info *info, struct tally_lock_set *set)
+{
+	struct nlattr **attrs = info->attrs;
+
+	if (attrs[TALLY_A_OBJECT_CACHE])
+		set->cache = nla_get_u32(attrs[TALLY_A_OBJECT_CACHE]);
+	if (attrs[TALLY_A_OBJECT_BUDGET])
+		set->grants = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET]);
+	if (attrs[TALLY_A_OBJECT_BUDGET_MS])
+		set->ms = nla_get_u32(attrs[TALLY_A_OBJECT_BUDGET_MS]);
+}
+
+static int lock_nl_take(struct tally_object *object, struct genl_info *info)
+{
+	struct tally_lock_home *home = tally_lock_home(object);
+
+	if (info->attrs[TALLY_A_OBJECT_CLASS])
+		home->class = nla_get_u32(info->attrs[TALLY_A_OBJECT_CLASS]);
+	home->set.ms = BUDGET_MS_DEFAULT;
+	take_settings(info, &home->set);
+	return 0;
+}
+
+static int lock_nl_set(struct tally_object *object, struct genl_info *info)
+{
+	struct tally_lock_home *home = tally_lock_home(object);
+	struct tally_lock_set set;
+
+	mutex_lock(&home->lock);
+	set = home->set;
+	mutex_unlock(&home->lock);
+	take_settings(info, &set);
+	return tally_lock_home_set(object, &set);
 }
 
 static const struct tally_type_message lock_messages[] = {
@@ -45,7 +83,6 @@ const struct tally_type_ops tally_lock_type = {
 	.object_size	= sizeof(struct tally_lock_home),
 	.open_size	= sizeof(struct tally_lock_open),
 	.messages	= lock_messages,
-	.check		= tally_lock_home_check,
 	.create		= tally_lock_home_create,
 	.deleted	= tally_lock_home_delete,
 	.destroy	= tally_lock_home_destroy,
@@ -69,19 +106,17 @@ const struct tally_type_ops tally_lock_type = {
 	.release	= tally_lock_client_destroy,
 	.fops		= &tally_lock_ops,
 	.fs_take	= lock_fs_take,
-	.nl_attrs	= TALLY_LOCK_NL_ATTRS,
-	.nl_take	= tally_lock_nl_take,
+	.nl_attrs	= BIT_ULL(TALLY_A_OBJECT_CLASS) |
+			  BIT_ULL(TALLY_A_OBJECT_CACHE) |
+			  BIT_ULL(TALLY_A_OBJECT_BUDGET) |
+			  BIT_ULL(TALLY_A_OBJECT_BUDGET_MS),
+	.nl_take	= lock_nl_take,
 	.nl_fill	= tally_lock_nl_fill,
-	.nl_set		= tally_lock_nl_set,
+	.nl_set		= lock_nl_set,
 	.nl_break	= tally_lock_nl_break,
 	.nl_ask		= tally_lock_ask_start,
 };
 
-/**
- * tally_lock_init - make what all locks share
- *
- * Return: 0 or -ENOMEM.
- */
 int tally_lock_init(void)
 {
 	int err;
@@ -93,11 +128,8 @@ int tally_lock_init(void)
 	if (err)
 		goto err_homes;
 	err = tally_api_locks_init();
-	if (err)
-		goto err_clients;
-	return 0;
-
-err_clients:
+	if (!err)
+		return 0;
 	tally_lock_clients_exit();
 err_homes:
 	tally_lock_homes_exit();

@@ -6,10 +6,13 @@
 #include "lock/client.h"
 
 void tally_lock_req_init(struct tally_lock_req *req,
-			 struct tally_handle *handle);
-void tally_lock_req_by_task(struct tally_lock_req *req, u8 mode);
-int tally_lock_acquire(struct tally_lock_req *req, bool try, long timeout);
-int tally_lock_request(struct tally_lock_req *req, bool try);
+			 struct tally_handle *handle,
+			 void (*news)(struct tally_lock_req *req,
+				      enum tally_lock_news what));
+int tally_lock_req_idle(struct tally_lock_req *req);
+int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
+		       long timeout);
+int tally_lock_request(struct tally_lock_req *req, u8 mode, bool try);
 int tally_lock_request_upgrade(struct tally_lock_req *req);
 bool tally_lock_cancel(struct tally_lock_req *req, int why);
 int tally_lock_release(struct tally_lock_req *req);
@@ -18,24 +21,5 @@ int tally_lock_upgrade(struct tally_lock_req *req);
 bool tally_lock_held(struct tally_lock_req *req);
 bool tally_lock_recalled(struct tally_lock_req *req);
 u64 tally_lock_lease_left(struct tally_lock_req *req);
-
-/**
- * struct tally_lock_user - what this node has of a lock, and which user
- * @state: enum tally_who
- * @mode: TALLY_LMODE_* of the tenure, 0: none
- * @pid: of a user inside, 0: kernel code
- * @comm: its name, else ""
- * @since: CLOCK_BOOTTIME ns at which it came in
- */
-struct tally_lock_user {
-	u8 state;
-	u8 mode;
-	pid_t pid;
-	char comm[TASK_COMM_LEN];
-	u64 since;
-};
-
-void tally_lock_client_user(struct tally_handle *handle,
-			    struct tally_lock_user *user);
 
 #endif

@@ -5,24 +5,22 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-/* @next: SUCC: name of the successor; else NULL */
+/* All but the name of a successor. */
 void tally_lock_encode(struct tally_msg_lock *body, u32 arena, u32 object,
-		       u32 generation, const struct tally_lmsg *msg,
-		       const char *next)
+		       u32 generation, const struct tally_lmsg *msg)
 {
-	memset(body, 0, sizeof(*body));
-	body->object.arena = cpu_to_be32(arena);
-	body->object.object = cpu_to_be32(object);
-	body->object.generation = cpu_to_be32(generation);
-	body->type = msg->type;
-	body->mode = msg->mode;
-	body->flags = msg->flags;
-	body->gen = cpu_to_be64(msg->gen);
-	body->last = cpu_to_be64(msg->last);
-	body->next_gen = cpu_to_be64(msg->next_gen);
-	body->next_session = cpu_to_be64(msg->next_session);
-	if (next)
-		strscpy(body->next, next, sizeof(body->next));
+	*body = (struct tally_msg_lock){
+		.object.arena = cpu_to_be32(arena),
+		.object.object = cpu_to_be32(object),
+		.object.generation = cpu_to_be32(generation),
+		.type = msg->type,
+		.mode = msg->mode,
+		.flags = msg->flags,
+		.gen = cpu_to_be64(msg->gen),
+		.last = cpu_to_be64(msg->last),
+		.next_gen = cpu_to_be64(msg->next_gen),
+		.next_session = cpu_to_be64(msg->next_session),
+	};
 }
 
 /* Is there in @body what no message of its type has? */
@@ -45,22 +43,19 @@ static bool lock_malformed(const struct tally_msg_lock *body)
 	return memchr_inv(body->next, 0, sizeof(body->next));
 }
 
-/* 0, or -EPROTO for what no peer may send. */
-int tally_lock_decode(const struct tally_msg_lock *body, u32 len, u32 *arena,
-		      u32 *object, u32 *generation, struct tally_lmsg *msg)
+/* 0, or -EPROTO for what no peer may send; the length is right. */
+int tally_lock_decode(const struct tally_msg_lock *body, struct tally_lmsg *msg)
 {
-	if (len != sizeof(*body) || lock_malformed(body))
+	if (lock_malformed(body))
 		return -EPROTO;
-	memset(msg, 0, sizeof(*msg));
-	*arena = be32_to_cpu(body->object.arena);
-	*object = be32_to_cpu(body->object.object);
-	*generation = be32_to_cpu(body->object.generation);
-	msg->type = body->type;
-	msg->mode = body->mode;
-	msg->flags = body->flags;
-	msg->gen = be64_to_cpu(body->gen);
-	msg->last = be64_to_cpu(body->last);
-	msg->next_gen = be64_to_cpu(body->next_gen);
-	msg->next_session = be64_to_cpu(body->next_session);
+	*msg = (struct tally_lmsg){
+		.type = body->type,
+		.mode = body->mode,
+		.flags = body->flags,
+		.gen = be64_to_cpu(body->gen),
+		.last = be64_to_cpu(body->last),
+		.next_gen = be64_to_cpu(body->next_gen),
+		.next_session = be64_to_cpu(body->next_session),
+	};
 	return 0;
 }

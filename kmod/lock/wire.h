@@ -63,9 +63,8 @@ struct tally_msg_lock {
 } __packed;
 
 void tally_lock_encode(struct tally_msg_lock *body, u32 arena, u32 object,
-		       u32 generation, const struct tally_lmsg *msg,
-		       const char *next);
-int tally_lock_decode(const struct tally_msg_lock *body, u32 len, u32 *arena,
-		      u32 *object, u32 *generation, struct tally_lmsg *msg);
+		       u32 generation, const struct tally_lmsg *msg);
+int tally_lock_decode(const struct tally_msg_lock *body,
+		      struct tally_lmsg *msg);
 
 #endif

@@ -42,7 +42,7 @@ static inline u64 tally_lw_bits(u64 state)
 	return state >> TALLY_LW_BIT_SHIFT;
 }
 
-/* The bit of @slot in the state word; @slot is at most TALLY_LW_BIT_SLOT_MAX. */
+/* The bit of @slot, at most TALLY_LW_BIT_SLOT_MAX, in the state word. */
 static inline u64 tally_lw_bit(u16 slot)
 {
 	return 1ULL << (TALLY_LW_BIT_SHIFT + slot - 1);
@@ -63,16 +63,6 @@ static inline u64 tally_tenure_first(u16 epoch)
 static inline u64 tally_token(u64 tenure, u8 local)
 {
 	return tenure << 8 | local;
-}
-
-static inline u16 tally_token_epoch(u64 token)
-{
-	return token >> (TALLY_TENURE_BITS + 8);
-}
-
-static inline u64 tally_token_tenure(u64 token)
-{
-	return token >> 8 & ((1ULL << TALLY_TENURE_BITS) - 1);
 }
 
 static inline u8 tally_token_local(u64 token)

@@ -57,9 +57,9 @@ static inline const char *token_case_run(const struct token_case *c)
 
 	if (t != c->token)
 		return "token";
-	if (tally_token_epoch(t) != c->epoch)
+	if (t >> (TALLY_TENURE_BITS + 8) != c->epoch)
 		return "epoch";
-	if (tally_token_tenure(t) != c->tenure)
+	if ((t >> 8 & ((1ULL << TALLY_TENURE_BITS) - 1)) != c->tenure)
 		return "tenure";
 	return tally_token_local(t) == c->local ? NULL : "local";
 }

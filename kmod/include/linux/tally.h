@@ -5,9 +5,9 @@
  * Counters, locks and regions of memory, shared with other machines over RDMA.
  * This is what the calls have in common.  What each of them takes, returns and
  * needs is said in the kernel-doc of its definition: counters in kmod/counter/api.c,
- * regions in kmod/region/api.c, locks for callers that wait in kmod/lock/api.c, by
- * callbacks in kmod/lock/api_async.c.  The modules in kmod/bench/ are built as any
- * other user is: with this header and Module.symvers of tally.
+ * regions in kmod/region/api.c, locks in kmod/lock/api.c.  The modules in
+ * kmod/bench/ are built as any other user is: with this header and Module.symvers
+ * of tally.
  *
  * **Handles.**  An administrator starts a node, makes arenas and objects (tally(8)).
  * A get function takes the network namespace and the name of a node in it, NULL
@@ -150,7 +150,7 @@ int tally_lock_upgrade_sync(struct tally_lock *lock, u64 *token);
 int tally_lock_release_sync(struct tally_lock *lock);
 bool tally_lock_is_valid(struct tally_lock *lock);
 
-/* Locks, by callbacks, see kmod/lock/api_async.c */
+/* Locks, by callbacks, see kmod/lock/api.c */
 void tally_lock_set_ops(struct tally_lock *lock,
 			const struct tally_lock_ops *ops, void *data);
 int tally_lock_acquire_async(struct tally_lock *lock, bool shared, bool try);
