@@ -27,66 +27,67 @@ static const struct tally_type_ops *const main_types[] = {
 	NULL
 };
 
+/* Call a function of every type that has it. */
+#define main_each_type(fn, ...)						\
+do {									\
+	const struct tally_type_ops *const *each;			\
+									\
+	for (each = main_types; *each; each++)				\
+		if ((*each)->fn)					\
+			(*each)->fn(__VA_ARGS__);			\
+} while (0)
+
 static int main_created(struct tally_session *s)
 {
 	const struct tally_type_ops *const *type;
 	int err = tally_exports_created(s);
 
-	for (type = main_types; *type && !err; type++)
-		if ((*type)->created)
-			err = (*type)->created(s);
 	if (err)
-		tally_exports_over(s);
+		return err;
+	for (type = main_types; *type; type++) {
+		err = (*type)->created ? (*type)->created(s) : 0;
+		if (err)
+			goto err_over;
+	}
+	return 0;
+
+err_over:
+	while (type > main_types) {
+		type--;
+		if ((*type)->over)
+			(*type)->over(s);
+	}
+	tally_exports_over(s);
 	return err;
 }
 
 static void main_live(struct tally_session *s, bool resumed)
 {
-	const struct tally_type_ops *const *type;
-
 	tally_exports_live(s);
 	tally_views_session_live(s, resumed);
-	for (type = main_types; *type; type++)
-		if ((*type)->live)
-			(*type)->live(s, resumed);
+	main_each_type(live, s, resumed);
 }
 
 static void main_down(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
-	for (type = main_types; *type; type++)
-		if ((*type)->down)
-			(*type)->down(s);
+	main_each_type(down, s);
 }
 
 static void main_lost(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
-	for (type = main_types; *type; type++)
-		if ((*type)->lost)
-			(*type)->lost(s);
+	main_each_type(lost, s);
 }
 
 static void main_over(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
-	for (type = main_types; *type; type++)
-		if ((*type)->over)
-			(*type)->over(s);
+	main_each_type(over, s);
 	tally_views_session_over(s);
 	tally_exports_over(s);
 }
 
 static void main_leave(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
-	for (type = main_types; *type; type++)
-		if ((*type)->leave)
-			(*type)->leave(s);
+	main_each_type(leave, s);
 }
 
 /* What a message of a type is about; false when it is malformed. */
@@ -226,69 +227,57 @@ static const struct tally_node_ops main_node_ops = {
 	.event = tally_netlink_event,
 };
 
+static int main_types_init(void)
+{
+	return tally_types_init(main_types);
+}
+
+static int main_nodes_init(void)
+{
+	return tally_nodes_init(&main_node_ops);
+}
+
+/* In this order; they end in the other. */
+static const struct {
+	int (*init)(void);
+	void (*exit)(void);
+} main_parts[] = {
+	{ main_types_init, tally_types_exit },
+	{ tally_conn_init, tally_conn_exit },
+	{ tally_dev_init, tally_dev_exit },
+	{ tally_xfer_init, tally_xfer_exit },
+	{ tally_homes_init, tally_homes_exit },
+	{ tally_lock_init, tally_lock_exit },
+	{ main_nodes_init, tally_nodes_exit },
+	{ tally_fs_init, tally_fs_exit },
+	{ tally_netlink_init, tally_netlink_exit },
+};
+
+/* End the first @n parts. */
+static void main_end(u32 n)
+{
+	while (n)
+		main_parts[--n].exit();
+}
+
 static int __init tally_init(void)
 {
+	u32 i;
 	int err;
 
-	err = tally_types_init(main_types);
-	if (err)
-		return err;
-	err = tally_conn_init();
-	if (err)
-		goto err_types;
-	err = tally_dev_init();
-	if (err)
-		goto err_conn;
-	err = tally_xfer_init();
-	if (err)
-		goto err_dev;
-	err = tally_homes_init();
-	if (err)
-		goto err_xfer;
-	err = tally_lock_init();
-	if (err)
-		goto err_homes;
-	err = tally_nodes_init(&main_node_ops);
-	if (err)
-		goto err_lock;
-	err = tally_fs_init();
-	if (err)
-		goto err_nodes;
-	err = tally_netlink_init();
-	if (err)
-		goto err_fs;
+	for (i = 0; i < ARRAY_SIZE(main_parts); i++) {
+		err = main_parts[i].init();
+		if (err) {
+			main_end(i);
+			return err;
+		}
+	}
 	return 0;
-
-err_fs:
-	tally_fs_exit();
-err_nodes:
-	tally_nodes_exit();
-err_lock:
-	tally_lock_exit();
-err_homes:
-	tally_homes_exit();
-err_xfer:
-	tally_xfer_exit();
-err_dev:
-	tally_dev_exit();
-err_conn:
-	tally_conn_exit();
-err_types:
-	tally_types_exit();
-	return err;
 }
 
 static void __exit tally_exit(void)
 {
-	tally_netlink_exit();
-	tally_fs_exit();
-	tally_nodes_exit();
-	tally_lock_exit();
-	tally_homes_exit();
-	tally_xfer_exit();
-	tally_dev_exit();
-	tally_conn_exit();
-	tally_types_exit();
+	main_end(ARRAY_SIZE(main_parts));
 }
 
 module_init(tally_init);
