@@ -71,37 +71,26 @@ struct auth_part {
 	u32 len;
 };
 
-static int auth_digest(struct tally_auth *auth, const char *label,
-		       const struct auth_part *part, u32 parts, u8 *mac)
+/* MAC over @label, the name of its purpose, and the parts. Sleeps. */
+static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
+		    const char *label, const struct auth_part *part,
+		    u32 parts, u8 mac[TALLY_MAC_SIZE])
 {
 	SHASH_DESC_ON_STACK(desc, auth->hmac);
 	int err;
 	u32 i;
 
 	desc->tfm = auth->hmac;
-	err = crypto_shash_init(desc);
-	if (!err)
-		err = crypto_shash_update(desc, label, strlen(label) + 1);
+	mutex_lock(&auth->lock);
+	err = crypto_shash_setkey(auth->hmac, key, key_len) ?:
+	      crypto_shash_init(desc) ?:
+	      crypto_shash_update(desc, label, strlen(label) + 1);
 	for (i = 0; !err && i < parts; i++)
 		err = crypto_shash_update(desc, part[i].data, part[i].len);
 	if (!err)
 		err = crypto_shash_final(desc, mac);
-	shash_desc_zero(desc);
-	return err;
-}
-
-/* MAC over @label, the name of its purpose, and the parts. Sleeps. */
-static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
-		    const char *label, const struct auth_part *part,
-		    u32 parts, u8 mac[TALLY_MAC_SIZE])
-{
-	int err;
-
-	mutex_lock(&auth->lock);
-	err = crypto_shash_setkey(auth->hmac, key, key_len);
-	if (!err)
-		err = auth_digest(auth, label, part, parts, mac);
 	mutex_unlock(&auth->lock);
+	shash_desc_zero(desc);
 	return err;
 }
 
@@ -118,19 +107,6 @@ static int auth_transcript(struct tally_auth *auth, const char *label,
 
 	return auth_mac(auth, auth->key, auth->key_len, label, part,
 			ARRAY_SIZE(part), mac);
-}
-
-/**
- * tally_auth_equal - compare two MACs in constant time
- * @a: one
- * @b: the other
- * @len: bytes to compare
- *
- * Return: true when they are equal.
- */
-bool tally_auth_equal(const u8 *a, const u8 *b, u32 len)
-{
-	return !crypto_memneq(a, b, len);
 }
 
 /**
@@ -165,7 +141,7 @@ bool tally_auth_proved(struct tally_auth *auth, const char *label,
 	u8 want[TALLY_MAC_SIZE];
 
 	return !tally_auth_prove(auth, label, t, want) &&
-	       tally_auth_equal(want, mac, TALLY_MAC_SIZE);
+	       !crypto_memneq(want, mac, TALLY_MAC_SIZE);
 }
 
 /**

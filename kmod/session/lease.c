@@ -43,7 +43,7 @@ void tally_lease_extend(struct tally_session *s)
  * deadlines end the session on their own side, the client's before the
  * home's.
  */
-static void lease_tick(struct work_struct *work)
+void tally_lease_tick(struct work_struct *work)
 {
 	struct tally_session *s = container_of(work, struct tally_session,
 					       tick.work);
@@ -65,19 +65,10 @@ static void lease_tick(struct work_struct *work)
 }
 
 /**
- * tally_lease_init - prepare the lease of a new session
- * @s: the session
- */
-void tally_lease_init(struct tally_session *s)
-{
-	INIT_DELAYED_WORK(&s->tick, lease_tick);
-}
-
-/**
  * tally_lease_start - a link begins
  * @s: the session
  * @since: our clock before the message that makes the peer count was sent
- * @acked: it was answered; else tally_lease_acked() will say so. Until then
+ * @acked: it was answered; else tally_lease_renewed() will say so. Until then
  *	only a session that never was LIVE counts from it, as it holds nothing
  */
 void tally_lease_start(struct tally_session *s, u64 since, bool acked)
@@ -88,33 +79,6 @@ void tally_lease_start(struct tally_session *s, u64 since, bool acked)
 	tally_lease_extend(s);
 	queue_delayed_work(s->node->wq, &s->tick,
 			   nsecs_to_jiffies(lease_ns(s) / 4) + 1);
-}
-
-/**
- * tally_lease_acked - the peer has what we sent when the link began
- * @s: the session
- */
-void tally_lease_acked(struct tally_session *s)
-{
-	lease_client(s, s->asked_at);
-}
-
-/**
- * tally_lease_kick - renew now
- * @s: session whose link is up
- */
-void tally_lease_kick(struct tally_session *s)
-{
-	mod_delayed_work(s->node->wq, &s->tick, 0);
-}
-
-/**
- * tally_lease_stop - no more renewals; waits for one under way
- * @s: session, OVER
- */
-void tally_lease_stop(struct tally_session *s)
-{
-	cancel_delayed_work_sync(&s->tick);
 }
 
 /**

@@ -23,8 +23,10 @@ static void session_free(struct work_struct *work)
 	struct tally_session *s = container_of(work, struct tally_session,
 					       free_work);
 
-	tally_rpc_destroy(s);
-	tally_node_slot_put(s->node, s->peer_slot);
+	kvfree(s->rpc);
+	/* Every bit of the slot has been swept. */
+	if (s->peer_slot)
+		xa_erase(&s->node->slots, s->peer_slot);
 	s->owner_ops->put(s->peer);
 	tally_node_put(s->node);
 	memzero_explicit(s->key, sizeof(s->key));
@@ -64,7 +66,7 @@ static void session_tell_lost(struct tally_session *s)
 static void session_tell_over(struct tally_session *s)
 {
 	lockdep_assert_held(&s->upcall);
-	tally_lease_stop(s);
+	cancel_delayed_work_sync(&s->tick);
 	tally_rpc_close(s);
 	upper(s)->over(s);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_FENCED);
@@ -113,7 +115,7 @@ static void session_link_work(struct work_struct *work)
 	else if (settled && broken)
 		tally_session_fence(s, s->error);	/* nothing to come back to */
 	if (end)
-		tally_session_put(s);	/* the one create() took */
+		tally_session_put(s);	/* the one tally_session_start() took */
 	tally_session_put(s);
 }
 
@@ -125,8 +127,13 @@ static void session_gone(struct tally_dev_user *user)
 	tally_session_fence(s, -ENETDOWN);
 }
 
-static struct tally_session *
-session_alloc(struct tally_dev *dev, const struct tally_session_params *params)
+/*
+ * A new session, without a link. Until tally_session_start() its maker fills in
+ * all above @dev in its struct, but for @node and @peer_slot. Return: a
+ * reference or NULL.
+ */
+struct tally_session *tally_session_alloc(struct tally_node *node,
+					  struct tally_dev *dev)
 {
 	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
 
@@ -136,22 +143,11 @@ session_alloc(struct tally_dev *dev, const struct tally_session_params *params)
 	spin_lock_init(&s->lock);
 	mutex_init(&s->upcall);
 	init_waitqueue_head(&s->wait);
+	INIT_DELAYED_WORK(&s->tick, tally_lease_tick);
 	INIT_WORK(&s->link_work, session_link_work);
 	INIT_WORK(&s->lanes_work, tally_link_lanes_work);
 	INIT_WORK(&s->free_work, session_free);
-	tally_lease_init(s);
-	s->node = tally_node_get(params->node);
-	s->peer = params->peer;
-	s->owner_ops = params->owner_ops;
-	strscpy(s->name, params->name, sizeof(s->name));
-	s->addr = *params->addr;
-	s->id = params->id;
-	s->peer_incarnation = params->incarnation;
-	s->peer_epoch = params->epoch;
-	s->peer_features = params->features;
-	s->my_slot = params->my_slot;
-	s->lanes = params->lanes;
-	s->lease_ms = params->lease_ms;
+	s->node = tally_node_get(node);
 	s->state = TALLY_SESSION_BROKEN;	/* no link yet */
 	s->dev = dev;
 	s->watch.gone = session_gone;
@@ -161,19 +157,24 @@ session_alloc(struct tally_dev *dev, const struct tally_session_params *params)
 /* All that may fail before the layers above know it. */
 static int session_prepare(struct tally_session *s)
 {
+	struct tally_node *node = s->node;
+	u32 slot;
 	int err;
 
 	err = tally_rpc_create(s);
 	if (err)
 		return err;
-	err = tally_node_slot_get(s->node, s);
+	/* Slots go round, so that one is not used again soon. */
+	err = xa_alloc_cyclic(&node->slots, &slot, s,
+			      XA_LIMIT(TALLY_SLOT_HOME + 1, TALLY_SLOT_MAX),
+			      &node->slot_next, GFP_KERNEL);
 	if (err < 0)
-		return err;
-	s->peer_slot = err;
+		return err == -EBUSY ? -ENOSPC : err;
+	s->peer_slot = slot;
 	s->pd = ib_alloc_pd(s->dev->ibdev, 0);
 	if (IS_ERR(s->pd))
 		return PTR_ERR(s->pd);
-	err = rhashtable_lookup_insert_fast(&s->node->sessions, &s->by_id,
+	err = rhashtable_lookup_insert_fast(&node->sessions, &s->by_id,
 					    tally_sessions_params);
 	if (err)
 		goto err_pd;
@@ -189,41 +190,29 @@ err_pd:
 	return err;
 }
 
-/**
- * tally_session_create - a new session with a peer
- * @dev: device of its control conn
- * @params: what was agreed; the reference to its owner passes on, whatever is
- *	returned
- *
- * Context: process; sleeps. It has no link until tally_link_open(), and may be
- * OVER already when its device went away meanwhile.
- * Return: the session, referenced for the caller, or ERR_PTR: -EEXIST when the
- * node has one of that id, -ENOMEM, -ENETDOWN, …
+/*
+ * A session begins. It has no link until tally_link_open(), and may be OVER
+ * already when its device went away meanwhile. Process context; takes over the
+ * reference when it fails: -EEXIST when the node has one of that id, -ENOMEM,
+ * -ENOSPC, ...
  */
-struct tally_session *
-tally_session_create(struct tally_dev *dev,
-		     const struct tally_session_params *params)
+int tally_session_start(struct tally_session *s)
 {
-	struct tally_session *s = session_alloc(dev, params);
 	int err;
 
-	if (!s) {
-		params->owner_ops->put(params->peer);
-		return ERR_PTR(-ENOMEM);
-	}
-	tally_dev_hold(dev);
+	tally_dev_hold(s->dev);
 	err = session_prepare(s);
 	if (err) {
-		tally_dev_put(dev);
+		tally_dev_put(s->dev);
 		tally_session_put(s);
-		return ERR_PTR(err);
+		return err;
 	}
-	tally_session_get(s);	/* the first ends with over() */
+	tally_session_get(s);	/* ends with over() */
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_NEW);
 	/* Last: from here on the device may end it. */
-	if (tally_dev_watch(dev, &s->watch))
+	if (tally_dev_watch(s->dev, &s->watch))
 		tally_session_fence(s, -ENETDOWN);
-	return s;
+	return 0;
 }
 
 /**

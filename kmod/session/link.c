@@ -7,6 +7,7 @@
  * lane they would wait behind atomics and READs, of which only few may be under
  * way at once.
  */
+#include <crypto/algapi.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include "session/lease.h"
@@ -83,7 +84,7 @@ static void link_go_live(struct tally_session *s)
 				 s->resumed ? "resumed" : "new");
 		tally_rpc_resend(s);
 		s->node->ops->session->live(s, s->resumed);
-		tally_lease_kick(s);
+		mod_delayed_work(s->node->wq, &s->tick, 0);
 	}
 	mutex_unlock(&s->upcall);
 }
@@ -216,7 +217,7 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (!first)
 		return -EPROTO;
-	tally_lease_acked(s);
+	tally_lease_renewed(s, s->asked_at);
 	if (complete)
 		link_answer_active(s);
 	return 0;
@@ -377,7 +378,7 @@ enum tally_refusal tally_link_lane_request(struct tally_session *s,
 	    READ_ONCE(s->state) != TALLY_SESSION_OPENING)
 		return TALLY_REFUSE_STALE;
 	if (tally_auth_tag(&s->node->auth, s->key, req, tag) ||
-	    !tally_auth_equal(tag, req->tag, sizeof(tag)))
+	    crypto_memneq(tag, req->tag, sizeof(tag)))
 		return TALLY_REFUSE_BAD_TAG;
 	if (!link_conn_begin(s))
 		return TALLY_REFUSE_STALE;

@@ -93,35 +93,3 @@ void tally_user_del(struct tally_node *node, struct tally_user *user)
 	mutex_unlock(&node->lock);
 }
 
-/**
- * tally_node_slot_get - a node slot in our words for a session
- * @node: our node
- * @s: the session
- *
- * Slots go round, so that one is not used again soon.
- *
- * Return: the slot, or -ENOSPC, -ENOMEM.
- */
-int tally_node_slot_get(struct tally_node *node, struct tally_session *s)
-{
-	u32 slot;
-	int err;
-
-	err = xa_alloc_cyclic(&node->slots, &slot, s,
-			      XA_LIMIT(TALLY_SLOT_HOME + 1, TALLY_SLOT_MAX),
-			      &node->slot_next, GFP_KERNEL);
-	if (err < 0)
-		return err == -EBUSY ? -ENOSPC : err;
-	return slot;
-}
-
-/**
- * tally_node_slot_put - every bit of the slot has been swept
- * @node: our node
- * @slot: the slot, 0 for none
- */
-void tally_node_slot_put(struct tally_node *node, u16 slot)
-{
-	if (slot)
-		xa_erase(&node->slots, slot);
-}

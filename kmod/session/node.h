@@ -200,7 +200,4 @@ void tally_user_add(struct tally_node *node, struct tally_user *user,
 		    const char *what, const char *arena, const char *object);
 void tally_user_del(struct tally_node *node, struct tally_user *user);
 
-int tally_node_slot_get(struct tally_node *node, struct tally_session *s);
-void tally_node_slot_put(struct tally_node *node, u16 slot);
-
 #endif

@@ -153,14 +153,14 @@ err_free:
 	return ERR_PTR(err);
 }
 
-static struct tally_node *node_lookup(struct net *net, const char *name)
+static struct tally_node *node_lookup(u32 netns, const char *name)
 {
 	struct tally_node *node;
 
 	lockdep_assert_held(&nodes_lock);
 	list_for_each_entry(node, &nodes, list)
-		if (net_eq(node->net, net) &&
-		    (!name || !*name || !strcmp(node->config.name, name)))
+		if (node->net->ns.inum == netns &&
+		    (!name || !strcmp(node->config.name, name)))
 			return node;
 	return NULL;
 }
@@ -169,19 +169,16 @@ static int node_start(struct tally_node *node, const char **reason)
 {
 	int err;
 
+	*reason = "this kernel has no hmac(sha256)";
 	err = tally_auth_init(&node->auth);
-	if (err) {
-		*reason = "this kernel has no hmac(sha256)";
-		node->auth.hmac = NULL;
+	if (err)
 		return err;
-	}
-	if (node->config.key[0]) {
+	*reason = "no logon key of that description with 16 to 64 bytes";
+	if (node->config.key[0])
 		err = tally_auth_load(&node->auth, node->config.key);
-		if (err) {
-			*reason = "no logon key of that description with 16 to 64 bytes";
-			return err;
-		}
-	}
+	if (err)
+		return err;
+	*reason = NULL;
 	/* Renewals run here, and must not be late because the machine is busy. */
 	node->wq = alloc_workqueue("tally-%s", WQ_UNBOUND | WQ_HIGHPRI |
 				   WQ_MEM_RECLAIM, 0, node->config.name);
@@ -226,7 +223,7 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	mutex_lock(&nodes_lock);
-	if (node_lookup(net, config->name)) {
+	if (node_lookup(net->ns.inum, config->name)) {
 		*reason = "a node of that name exists";
 		err = -EEXIST;
 	} else {
@@ -253,17 +250,29 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
  */
 int tally_node_del(struct tally_node *node)
 {
-	bool first;
+	int err = -EALREADY;
 
 	mutex_lock(&node->lock);
-	first = node->state == TALLY_NODE_RUNNING;
-	if (first)
+	if (node->state == TALLY_NODE_RUNNING) {
 		WRITE_ONCE(node->state, TALLY_NODE_STOPPING);
+		queue_work(nodes_wq, &node->stop_work);
+		err = 0;
+	}
 	mutex_unlock(&node->lock);
-	if (!first)
-		return -EALREADY;
-	queue_work(nodes_wq, &node->stop_work);
-	return 0;
+	return err;
+}
+
+/* In any namespace, by its inode number: it may have lost its name. */
+struct tally_node *tally_node_find_in(u32 netns, const char *name)
+{
+	struct tally_node *node;
+
+	mutex_lock(&nodes_lock);
+	node = node_lookup(netns, name);
+	if (node)
+		tally_node_get(node);
+	mutex_unlock(&nodes_lock);
+	return node;
 }
 
 /**
@@ -275,34 +284,7 @@ int tally_node_del(struct tally_node *node)
  */
 struct tally_node *tally_node_find(struct net *net, const char *name)
 {
-	struct tally_node *node;
-
-	mutex_lock(&nodes_lock);
-	node = node_lookup(net, name);
-	if (node)
-		tally_node_get(node);
-	mutex_unlock(&nodes_lock);
-	return node;
-}
-
-/**
- * tally_node_find_in - find a node in any namespace
- * @netns: inode number of the namespace, which may have lost its name
- * @name: name of the node
- *
- * Return: referenced, or NULL.
- */
-struct tally_node *tally_node_find_in(u32 netns, const char *name)
-{
-	struct tally_node *node, *found = NULL;
-
-	mutex_lock(&nodes_lock);
-	list_for_each_entry(node, &nodes, list)
-		if (node->net->ns.inum == netns &&
-		    !strcmp(node->config.name, name))
-			found = tally_node_get(node);
-	mutex_unlock(&nodes_lock);
-	return found;
+	return tally_node_find_in(net->ns.inum, name && *name ? name : NULL);
 }
 
 /**
@@ -349,15 +331,7 @@ void tally_nodes_exit(void)
 {
 	struct tally_node *node;
 
-	for (;;) {
-		mutex_lock(&nodes_lock);
-		node = list_first_entry_or_null(&nodes, struct tally_node,
-						list);
-		if (node)
-			tally_node_get(node);
-		mutex_unlock(&nodes_lock);
-		if (!node)
-			break;
+	while ((node = tally_node_next(NULL, 0))) {
 		tally_node_del(node);
 		wait_for_completion(&node->stopped);
 		tally_node_put(node);

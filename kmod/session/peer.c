@@ -75,17 +75,15 @@ static void peer_connect(struct work_struct *work)
 	/* Memory may wait for the session that is resumed. */
 	noio = memalloc_noio_save();
 	mutex_lock(&peer->lock);
-	if (peer_needs_link(peer)) {
-		err = 0;
-		if (!peer->half_count) {
-			peer->connects++;
-			err = peer->node->peer_ops->connect(peer);
-		}
+	if (peer_needs_link(peer) && !peer->half_count) {
+		peer->connects++;
+		err = peer->node->peer_ops->connect(peer);
 		if (err)
 			peer->last_error = err;
-		if (err || peer->half_count)
-			peer_backoff(peer);
 	}
+	/* Still, while the peer tries itself, or where the attempt failed. */
+	if (peer_needs_link(peer))
+		peer_backoff(peer);
 	mutex_unlock(&peer->lock);
 	memalloc_noio_restore(noio);
 }
@@ -158,30 +156,23 @@ static const struct tally_session_owner_ops peer_owner_ops = {
 	.put = tally_peer_put,
 };
 
-/**
- * tally_peer_session_new - a new session begins
- * @peer: the peer
- * @dev: device of its control conn
- * @params: what was agreed; all that the peer knows is filled in here
- *
- * Return: the session, referenced for the caller, or ERR_PTR: -ESHUTDOWN when
- * the peer was deleted or has a session already.
+/*
+ * A new session begins; all that the peer knows of it is filled in here. Takes
+ * over the reference to @s when it fails: -ESHUTDOWN when the peer was deleted
+ * or has a session already.
  */
-struct tally_session *
-tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
-		       struct tally_session_params *params)
+int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 {
-	struct tally_session *s;
 	bool set;
+	int err;
 
-	params->node = peer->node;
-	params->peer = tally_peer_get(peer);
-	params->owner_ops = &peer_owner_ops;
-	params->name = peer->name;
-	params->addr = &peer->addr;
-	s = tally_session_create(dev, params);
-	if (IS_ERR(s))
-		return s;
+	s->peer = tally_peer_get(peer);
+	s->owner_ops = &peer_owner_ops;
+	strscpy(s->name, peer->name, sizeof(s->name));
+	s->addr = peer->addr;
+	err = tally_session_start(s);
+	if (err)
+		return err;
 	/* It may be OVER already: then over() has been here before us. */
 	mutex_lock(&peer->lock);
 	set = !peer->dead && !peer->session &&
@@ -190,22 +181,10 @@ tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
 		peer->session = tally_session_get(s);
 	mutex_unlock(&peer->lock);
 	if (set)
-		return s;
+		return 0;
 	tally_session_fence_wait(s, -ESHUTDOWN);
 	tally_session_put(s);
-	return ERR_PTR(-ESHUTDOWN);
-}
-
-/**
- * tally_peer_saw_epoch - a home told its epoch
- * @peer: the peer
- * @epoch: the epoch; lower ones are refused from now on
- */
-void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch)
-{
-	mutex_lock(&peer->lock);
-	peer->seen_epoch = max(peer->seen_epoch, epoch);
-	mutex_unlock(&peer->lock);
+	return -ESHUTDOWN;
 }
 
 /**

@@ -112,10 +112,7 @@ void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info);
 
 /* For the other files of session/. */
 struct tally_session *tally_peer_any_session(struct tally_peer *peer);
-struct tally_session *
-tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
-		       struct tally_session_params *params);
-void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch);
+int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s);
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
 void tally_peers_stop(struct tally_node *node);

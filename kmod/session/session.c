@@ -116,16 +116,17 @@ struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash)
 }
 
 /**
- * tally_session_ctrl - the way of a message that needs no reply
+ * tally_session_link - the way of a message, and the number of the link
  * @s: the session
  * @type: enum tally_msg_type
- * @head: filled: what its header says
+ * @head: filled: what its header says; a request and a reply have more to say
+ * @link: gets the number
  *
  * Context: any.
  * Return: the control conn of the link there is, referenced, or NULL.
  */
-struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
-				      struct tally_msg_head *head)
+struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head, u32 *link)
 {
 	bool opening = type == TALLY_MSG_ACTIVE ||
 		       type == TALLY_MSG_ACTIVE_ACK ||
@@ -139,11 +140,21 @@ struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
 		.slot = s->my_slot,
 		.session = s->id,
 	};
+	*link = s->link_nr;
 	if (s->ctrl && (s->state == TALLY_SESSION_LIVE ||
 			(opening && s->state == TALLY_SESSION_OPENING)))
 		ctrl = tally_conn_get(s->ctrl);
 	spin_unlock_irqrestore(&s->lock, flags);
 	return ctrl;
+}
+
+/* tally_session_link(), for what need not know the number. */
+struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head)
+{
+	u32 link;
+
+	return tally_session_link(s, type, head, &link);
 }
 
 /**
@@ -224,19 +235,19 @@ static void session_drop_link(struct tally_session *s, int err)
 {
 	struct tally_conn *conn[TALLY_LANES_MAX + 1];
 	unsigned long flags;
-	u32 n = 0, i;
+	u32 n, i;
 
 	/* They are referenced until their down(). */
 	spin_lock_irqsave(&s->lock, flags);
-	if (s->ctrl)
-		conn[n++] = tally_conn_get(s->ctrl);
-	for (i = 0; i < TALLY_LANES_MAX; i++)
-		if (s->lane[i])
-			conn[n++] = tally_conn_get(s->lane[i]);
+	memcpy(conn, s->lane, sizeof(s->lane));
+	conn[TALLY_LANES_MAX] = s->ctrl;
+	for (i = 0, n = 0; i < ARRAY_SIZE(conn); i++)
+		if (conn[i])
+			conn[n++] = tally_conn_get(conn[i]);
 	spin_unlock_irqrestore(&s->lock, flags);
-	for (i = 0; i < n; i++) {
-		tally_conn_fail(conn[i], err);
-		tally_conn_put(conn[i]);
+	while (n) {
+		tally_conn_fail(conn[--n], err);
+		tally_conn_put(conn[n]);
 	}
 	wake_up_all(&s->wait);
 	tally_session_queue(s, &s->link_work);

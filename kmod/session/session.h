@@ -28,8 +28,7 @@
 #include "transport/dev.h"
 #include "transport/msg.h"
 
-struct tally_rpc_client;
-struct tally_rpc_server;
+struct tally_rpc;
 struct tally_session_owner_ops;
 struct tally_sreq;
 
@@ -81,8 +80,7 @@ enum tally_session_state {
  * @free_work: frees it, as the last reference may go anywhere
  * @rcu: and when no look-up can see it any more
  * @watch: device removal
- * @client: our requests at the peer, session/rpc.c
- * @server: the peer's requests at us, session/rpc.c
+ * @rpc: requests, ours and the peer's, session/rpc.c
  * @wait: woken when the state, @conns, @over or a request slot changes
  * @upcall: serialises the ops created, live, down and over
  * @announced: live() was called and down() was not; under @upcall
@@ -131,8 +129,7 @@ struct tally_session {
 	struct work_struct free_work;
 	struct rcu_head rcu;
 	struct tally_dev_user watch;
-	struct tally_rpc_client *client;
-	struct tally_rpc_server *server;
+	struct tally_rpc *rpc;
 	wait_queue_head_t wait;
 	struct mutex upcall;	/* ops of the layers above */
 	bool announced;
@@ -202,6 +199,8 @@ struct tally_session *tally_session_find(struct tally_node *node, u64 id);
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot);
 bool tally_session_is_live(struct tally_session *s);
 struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash);
+struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head, u32 *link);
 struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head);
 int tally_session_send(struct tally_session *s, u16 type, const void *body,
