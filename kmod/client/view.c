@@ -602,7 +602,7 @@ struct tally_view *tally_view_create(struct tally_node *node, const char *home,
 	if (arena) {
 		view->arena = tally_arena_get(arena);
 		view->watch.gone = view_gone;
-		tally_arena_watch(arena, &view->watch);
+		tally_arena_watch(arena, &arena->watches, &view->watch);
 	}
 	return view;
 

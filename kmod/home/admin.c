@@ -83,7 +83,10 @@ static void arena_end(struct tally_arena *arena)
 	const char *reason;
 	u32 after = 0;
 
-	tally_arena_set_dead(arena);
+	mutex_lock(&arena->lock);
+	WRITE_ONCE(arena->state, TALLY_ARENA_DEAD);
+	mutex_unlock(&arena->lock);
+	wake_up_all(&arena->wait);
 	while ((object = tally_object_next(arena, after))) {
 		after = object->id;
 		tally_object_del(arena, object->config.name, 0, &reason);

@@ -34,13 +34,11 @@ struct tally_arenas {
 
 /**
  * struct tally_right - what one peer may do in an arena
- * @list: in arena->rights
  * @by_name: in arena->rights_by_name
  * @name: name of the peer
  * @access: TALLY_ACCESS_*
  */
 struct tally_right {
-	struct list_head list;
 	struct tally_name by_name;
 	char name[TALLY_NAME_SIZE];
 	u8 access;
@@ -48,10 +46,13 @@ struct tally_right {
 
 static void arena_free_memory(struct tally_arena *arena)
 {
-	struct tally_right *right, *next;
+	struct tally_right *right;
+	unsigned long id;
 
-	list_for_each_entry_safe(right, next, &arena->rights, list)
+	xa_for_each(&arena->rights, id, right)
 		kfree(right);
+	xa_destroy(&arena->rights);
+	xa_destroy(&arena->attached);
 	tally_names_destroy(&arena->rights_by_name);
 	tally_names_destroy(&arena->names);
 	xa_destroy(&arena->objects);
@@ -100,43 +101,6 @@ static void arena_dev_gone(struct tally_dev_user *user)
 	tally_arena_put(arena);
 }
 
-/* Only from the start work, or when that cannot run. */
-static void arena_unbind(struct tally_arena *arena)
-{
-	bool lost = READ_ONCE(arena->lost);
-	struct tally_dev *dev = arena->dev;
-	struct tally_conn *loop;
-	struct tally_mr *mr;
-	unsigned long flags;
-	bool down;
-
-	if (!dev)
-		return;
-	mutex_lock(&arena->lock);
-	down = arena->state == TALLY_ARENA_READY;
-	if (down)
-		WRITE_ONCE(arena->state, TALLY_ARENA_STARTING);
-	arena->dev = NULL;
-	spin_lock_irqsave(&arena->spin, flags);
-	loop = arena->loop;
-	mr = arena->loop_mr;
-	arena->loop = NULL;
-	arena->loop_mr = NULL;
-	spin_unlock_irqrestore(&arena->spin, flags);
-	mutex_unlock(&arena->lock);
-	tally_dev_unwatch(dev, &arena->watch);
-	WRITE_ONCE(arena->lost, false);
-	/* Other arenas use the conn as well; it ends only with the device. */
-	if (lost)
-		tally_conn_close(loop, -ENETDOWN);
-	tally_mr_destroy(mr);
-	tally_conn_put(loop);
-	tally_dev_put(dev);
-	if (down)
-		tally_node_event(arena->node, "arena_down",
-				 arena->config.name, "device gone");
-}
-
 static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
 			  struct tally_conn *loop, struct tally_mr *mr)
 {
@@ -149,6 +113,36 @@ static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
 	arena->loop_mr = mr;
 	spin_unlock_irqrestore(&arena->spin, flags);
 	mutex_unlock(&arena->lock);
+}
+
+/* Only from the start work, or when that cannot run. */
+static void arena_unbind(struct tally_arena *arena)
+{
+	bool lost = READ_ONCE(arena->lost);
+	struct tally_conn *loop = arena->loop;
+	struct tally_mr *mr = arena->loop_mr;
+	struct tally_dev *dev = arena->dev;
+	bool down;
+
+	if (!dev)
+		return;
+	mutex_lock(&arena->lock);
+	down = arena->state == TALLY_ARENA_READY;
+	if (down)
+		WRITE_ONCE(arena->state, TALLY_ARENA_STARTING);
+	mutex_unlock(&arena->lock);
+	arena_publish(arena, NULL, NULL, NULL);
+	tally_dev_unwatch(dev, &arena->watch);
+	WRITE_ONCE(arena->lost, false);
+	/* Other arenas use the conn as well; it ends only with the device. */
+	if (lost)
+		tally_conn_close(loop, -ENETDOWN);
+	tally_mr_destroy(mr);
+	tally_conn_put(loop);
+	tally_dev_put(dev);
+	if (down)
+		tally_node_event(arena->node, "arena_down",
+				 arena->config.name, "device gone");
 }
 
 /* Takes over the reference to @dev when it succeeds. */
@@ -352,8 +346,8 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 	arena->watch.gone = arena_dev_gone;
 	xa_init(&arena->objects);
 	arena->next_id = 1;
-	INIT_LIST_HEAD(&arena->rights);
-	INIT_LIST_HEAD(&arena->attached);
+	xa_init_flags(&arena->rights, XA_FLAGS_ALLOC1);
+	xa_init(&arena->attached);
 	INIT_LIST_HEAD(&arena->watches);
 	arena->began = jiffies;
 	if (!arena_alloc_words(arena))
@@ -496,20 +490,6 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 }
 
 /**
- * tally_arena_set_dead - an arena that was taken cannot be used any more
- * @arena: which
- *
- * Context: process.
- */
-void tally_arena_set_dead(struct tally_arena *arena)
-{
-	mutex_lock(&arena->lock);
-	WRITE_ONCE(arena->state, TALLY_ARENA_DEAD);
-	mutex_unlock(&arena->lock);
-	wake_up_all(&arena->wait);
-}
-
-/**
  * tally_arena_find - an arena of ours by name
  * @node: its home
  * @name: its name
@@ -571,26 +551,18 @@ struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 	return arena;
 }
 
-/**
- * tally_arena_watch - be told when an arena is deleted
- * @arena: an arena of ours
- * @watch: with its @gone set
- *
- * Context: process.
- * Return: false when it was deleted already.
+/*
+ * Be told when an arena or an object in it is deleted: the one that @watches
+ * belongs to, which the caller has a reference to until tally_arena_unwatch().
+ * The gone() of @watch is set; it may have been deleted already, and then
+ * nothing is told. Process context.
  */
-bool tally_arena_watch(struct tally_arena *arena, struct tally_watch *watch)
+void tally_arena_watch(struct tally_arena *arena, struct list_head *watches,
+		       struct tally_watch *watch)
 {
-	bool alive;
-
 	mutex_lock(&arena->watch_lock);
-	alive = READ_ONCE(arena->state) != TALLY_ARENA_DEAD;
-	if (alive)
-		list_add_tail(&watch->list, &arena->watches);
-	else
-		INIT_LIST_HEAD(&watch->list);
+	list_add_tail(&watch->list, watches);
 	mutex_unlock(&arena->watch_lock);
-	return alive;
 }
 
 /**
@@ -653,27 +625,6 @@ u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 	return access;
 }
 
-/* Takes over @fresh, if it is needed. */
-static int arena_right_add(struct tally_arena *arena, const char *peer,
-			   u8 access)
-{
-	struct tally_right *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
-	int err;
-
-	lockdep_assert_held(&arena->lock);
-	if (!fresh)
-		return -ENOMEM;
-	strscpy(fresh->name, peer, sizeof(fresh->name));
-	fresh->by_name.name = fresh->name;
-	fresh->access = access;
-	err = tally_names_add(&arena->rights_by_name, &fresh->by_name);
-	if (err)
-		kfree(fresh);
-	else
-		list_add_tail(&fresh->list, &arena->rights);
-	return err;
-}
-
 /**
  * tally_arena_give_access - change what a peer may do
  * @arena: an arena of ours
@@ -689,43 +640,59 @@ int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 			    u8 access)
 {
 	struct tally_right *right = arena_right(arena, peer);
+	u32 id;
+	int err;
 
 	if (!peer[0])
 		arena->config.access = access;
 	else if (right)
 		right->access = access;
-	else
-		return arena_right_add(arena, peer, access);
+	if (!peer[0] || right)
+		return 0;
+	right = kzalloc(sizeof(*right), GFP_KERNEL);
+	if (!right)
+		return -ENOMEM;
+	strscpy(right->name, peer, sizeof(right->name));
+	right->by_name.name = right->name;
+	right->access = access;
+	err = xa_alloc(&arena->rights, &id, right, xa_limit_31b, GFP_KERNEL);
+	if (err)
+		goto err_free;
+	err = tally_names_add(&arena->rights_by_name, &right->by_name);
+	if (err)
+		goto err_erase;
 	return 0;
+
+err_erase:
+	xa_erase(&arena->rights, id);
+err_free:
+	kfree(right);
+	return err;
 }
 
 /**
  * tally_arena_right - walk the peers that have an entry of their own
  * @arena: an arena of ours
- * @i: which, from 0
+ * @id: of the one before, 0 to begin; gets that of the next
  * @name: gets the peer's name
  * @access: gets its TALLY_ACCESS_*
  *
  * Context: process.
- * Return: 0 or -ENOENT.
+ * Return: 0, or -ENOENT at the end.
  */
-int tally_arena_right(struct tally_arena *arena, u32 i,
+int tally_arena_right(struct tally_arena *arena, unsigned long *id,
 		      char name[TALLY_NAME_SIZE], u8 *access)
 {
-	struct tally_right *entry;
-	int err = -ENOENT;
+	struct tally_right *right;
 
 	mutex_lock(&arena->lock);
-	list_for_each_entry(entry, &arena->rights, list) {
-		if (i--)
-			continue;
-		strscpy(name, entry->name, TALLY_NAME_SIZE);
-		*access = entry->access;
-		err = 0;
-		break;
+	right = xa_find_after(&arena->rights, id, ULONG_MAX, XA_PRESENT);
+	if (right) {
+		strscpy(name, right->name, TALLY_NAME_SIZE);
+		*access = right->access;
 	}
 	mutex_unlock(&arena->lock);
-	return err;
+	return right ? 0 : -ENOENT;
 }
 
 /**

@@ -54,9 +54,10 @@ void tally_export_forget_object(struct tally_object *object)
 void tally_export_forget_arena(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
+	unsigned long slot;
 
 	mutex_lock(&arena->lock);
-	list_for_each_entry(attach, &arena->attached, list) {
+	xa_for_each(&arena->attached, slot, attach) {
 		set_bit(TALLY_EXPORT_FORGET, &attach->flags);
 		export_say_forget(attach, 0, 0);
 	}
@@ -72,10 +73,11 @@ void tally_export_forget_arena(struct tally_arena *arena)
 void tally_export_set_access(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
+	unsigned long slot;
 	u8 access, old;
 
 	lockdep_assert_held(&arena->lock);
-	list_for_each_entry(attach, &arena->attached, list) {
+	xa_for_each(&arena->attached, slot, attach) {
 		old = attach->access;
 		access = tally_arena_access_locked(arena,
 						   attach->session->name);
@@ -88,28 +90,23 @@ void tally_export_set_access(struct tally_arena *arena)
 /**
  * tally_arena_attached - walk the nodes that attached
  * @arena: an arena of ours
- * @i: which, from 0
+ * @slot: node slot of the one before, 0 to begin; gets that of the next
  * @name: gets the node's name
  *
  * Context: process.
- * Return: 0 or -ENOENT.
+ * Return: 0, or -ENOENT at the end.
  */
-int tally_arena_attached(struct tally_arena *arena, u32 i,
+int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 			 char name[TALLY_NAME_SIZE])
 {
 	struct tally_attach *attach;
-	int err = -ENOENT;
 
 	mutex_lock(&arena->lock);
-	list_for_each_entry(attach, &arena->attached, list) {
-		if (i--)
-			continue;
+	attach = xa_find_after(&arena->attached, slot, ULONG_MAX, XA_PRESENT);
+	if (attach)
 		strscpy(name, attach->session->name, TALLY_NAME_SIZE);
-		err = 0;
-		break;
-	}
 	mutex_unlock(&arena->lock);
-	return err;
+	return attach ? 0 : -ENOENT;
 }
 
 static void attach_release(struct kref *ref)
@@ -134,6 +131,14 @@ void tally_attach_put(struct tally_attach *attach)
 	kref_put(&attach->ref, attach_release);
 }
 
+/* Under RCU. */
+static struct tally_attach *attach_load(struct tally_session *s, u32 arena)
+{
+	struct tally_export *export = READ_ONCE(s->home);
+
+	return export ? xa_load(&export->attaches, arena) : NULL;
+}
+
 /**
  * tally_attach_find - the attachment of a session to an arena
  * @s: the session
@@ -144,13 +149,10 @@ void tally_attach_put(struct tally_attach *attach)
  */
 struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena)
 {
-	struct tally_attach *attach = NULL;
-	struct tally_export *export;
+	struct tally_attach *attach;
 
 	rcu_read_lock();
-	export = READ_ONCE(s->home);
-	if (export)
-		attach = xa_load(&export->attaches, arena);
+	attach = attach_load(s, arena);
 	if (attach && !kref_get_unless_zero(&attach->ref))
 		attach = NULL;
 	rcu_read_unlock();
@@ -212,22 +214,20 @@ u8 tally_open_access(const struct tally_open *open)
 }
 
 /* A reference to the open, which may be ending, or NULL. */
-static struct tally_open *open_load(struct tally_session *s, u32 arena,
-				    u32 object, u32 generation)
+static struct tally_open *open_load(struct tally_session *s,
+				    const struct tally_wire_object *which)
 {
-	struct tally_attach *attach = NULL;
-	struct tally_export *export;
+	struct tally_attach *attach;
 	struct tally_open *open;
 
 	rcu_read_lock();
-	export = READ_ONCE(s->home);
-	if (export)
-		attach = xa_load(&export->attaches, arena);
-	open = attach ? xa_load(&attach->opens, object) : NULL;
+	attach = attach_load(s, be32_to_cpu(which->arena));
+	open = attach ? xa_load(&attach->opens, be32_to_cpu(which->object)) :
+			NULL;
 	if (open && !kref_get_unless_zero(&open->ref))
 		open = NULL;
 	rcu_read_unlock();
-	if (open && open->object->generation != generation) {
+	if (open && open->object->generation != be32_to_cpu(which->generation)) {
 		tally_open_put(open);
 		open = NULL;
 	}
@@ -246,51 +246,19 @@ static struct tally_open *open_load(struct tally_session *s, u32 arena,
 struct tally_open *tally_open_find(struct tally_session *s,
 				   const struct tally_wire_object *which)
 {
-	u32 arena = be32_to_cpu(which->arena), id = be32_to_cpu(which->object);
-	u32 generation = be32_to_cpu(which->generation);
-	struct tally_object *object;
-	struct tally_open *open;
-	int err = 0;
+	struct tally_open *open = open_load(s, which);
+	bool exists;
 
-	open = open_load(s, arena, id, generation);
-	if (open && READ_ONCE(open->object->deleted)) {
-		err = -EIDRM;
-	} else if (open) {
-		if (test_bit(TALLY_EXPORT_ENDING, &open->flags) ||
-		    tally_open_access(open) == TALLY_ACCESS_NONE)
-			err = -EACCES;
-	} else {
-		object = tally_object_by_id(s->node, arena, id, generation);
-		err = object ? -EACCES : -EIDRM;
-		if (object)
-			tally_object_put(object);
+	if (!open) {
+		exists = tally_object_exists(s->node, which);
+		return ERR_PTR(exists ? -EACCES : -EIDRM);
 	}
-	if (!err)
+	exists = !READ_ONCE(open->object->deleted);
+	if (exists && !test_bit(TALLY_EXPORT_ENDING, &open->flags) &&
+	    tally_open_access(open) != TALLY_ACCESS_NONE)
 		return open;
-	if (open)
-		tally_open_put(open);
-	return ERR_PTR(err);
-}
-
-/**
- * tally_object_open - an object as a session has it open
- * @object: the object
- * @s: the session
- *
- * Context: any.
- * Return: a reference, or NULL if it has not.
- */
-struct tally_open *tally_object_open(struct tally_object *object,
-				     struct tally_session *s)
-{
-	struct tally_open *open = open_load(s, object->arena->id, object->id,
-					    object->generation);
-
-	if (open && test_bit(TALLY_EXPORT_ENDING, &open->flags)) {
-		tally_open_put(open);
-		open = NULL;
-	}
-	return open;
+	tally_open_put(open);
+	return ERR_PTR(exists ? -EACCES : -EIDRM);
 }
 
 /* The one that set ENDING takes it out of the tables. */
@@ -313,6 +281,17 @@ static void open_end(struct tally_export *export, struct tally_open *open)
 	tally_open_put(open);
 }
 
+/* The table of words is the session's no more; nothing where it never was. */
+static void attach_unregister(struct tally_export *export,
+			      struct tally_attach *attach)
+{
+	if (!attach->mr)
+		return;
+	tally_mr_destroy(attach->mr);
+	tally_quota_uncharge(&export->quota.pages,
+			     tally_arena_pages(attach->arena));
+}
+
 /* It is not in the session's table any more. */
 static void attach_end(struct tally_export *export, struct tally_attach *attach)
 {
@@ -321,13 +300,9 @@ static void attach_end(struct tally_export *export, struct tally_attach *attach)
 	unsigned long id;
 
 	/* The key goes before anything it reaches. */
-	if (attach->mr) {
-		tally_mr_destroy(attach->mr);
-		tally_quota_uncharge(&export->quota.pages,
-				     tally_arena_pages(arena));
-	}
+	attach_unregister(export, attach);
 	mutex_lock(&arena->lock);
-	list_del(&attach->list);
+	xa_erase(&arena->attached, export->session->peer_slot);
 	if (attach->mr)
 		arena->keys--;
 	mutex_unlock(&arena->lock);
@@ -433,16 +408,11 @@ void tally_exports_over(struct tally_session *s)
 {
 	struct tally_export *export = s->home;
 	struct tally_attach *attach;
-	struct tally_open *open, *next;
 	unsigned long id;
 
-	if (!export)
-		return;
 	wait_event(s->wait, !atomic_read(&export->busy));
 	cancel_work_sync(&export->reap);
-	llist_for_each_entry_safe(open, next, llist_del_all(&export->gone),
-				  reap)
-		open_end(export, open);
+	export_reap(&export->reap);
 	xa_for_each(&export->attaches, id, attach) {
 		xa_erase(&export->attaches, id);
 		attach_end(export, attach);
@@ -592,41 +562,34 @@ static int attach_register(struct tally_export *export,
 }
 
 /*
- * May this session post atomics to the words itself? Only on the device that
- * owns them: atomics of two devices are not atomic with each other.
+ * Looks at the arena with its lock held; @attach is not linked yet. *@direct: it
+ * may post atomics to the words itself, which it may only on the device that owns
+ * them: atomics of two devices are not atomic with each other.
  */
-static bool attach_may_post(struct tally_attach *attach)
-{
-	struct tally_arena *arena = attach->arena;
-
-	lockdep_assert_held(&arena->lock);
-	return arena->mode == TALLY_MODE_NIC &&
-	       attach->access == TALLY_ACCESS_RW &&
-	       (attach->session->peer_features & TALLY_FEATURE_ATOMICS) &&
-	       attach->session->dev == arena->dev;
-}
-
-/* Looks at the arena with its lock held; @attach is not linked yet. */
 static int attach_check(struct tally_attach *attach, bool *direct)
 {
+	struct tally_session *s = attach->session;
 	struct tally_arena *arena = attach->arena;
 
 	lockdep_assert_held(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
-	attach->access = tally_arena_access_locked(arena,
-						   attach->session->name);
+	attach->access = tally_arena_access_locked(arena, s->name);
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
 	if (arena->state == TALLY_ARENA_STARTING)
 		return -EAGAIN;
-	*direct = attach_may_post(attach);
+	*direct = arena->mode == TALLY_MODE_NIC &&
+		  attach->access == TALLY_ACCESS_RW &&
+		  (s->peer_features & TALLY_FEATURE_ATOMICS) &&
+		  s->dev == arena->dev;
 	return 0;
 }
 
 static int attach_link(struct tally_export *export, struct tally_attach *attach,
-		       bool was_direct, struct tally_rep_attach *rep)
+		       struct tally_rep_attach *rep)
 {
+	u32 slot = export->session->peer_slot;
 	struct tally_arena *arena = attach->arena;
 	bool direct = false;
 	int err;
@@ -634,18 +597,23 @@ static int attach_link(struct tally_export *export, struct tally_attach *attach,
 	mutex_lock(&export->lock);
 	mutex_lock(&arena->lock);
 	err = attach_check(attach, &direct);
-	if (!err && was_direct != direct)
+	if (!err && direct != !!attach->mr)
 		err = -EAGAIN;
-	if (!err)
-		err = xa_insert(&export->attaches, arena->id, attach,
-				GFP_KERNEL);
-	if (!err) {
-		kref_get(&attach->ref);
-		list_add_tail(&attach->list, &arena->attached);
-		if (attach->mr)
-			arena->keys++;
-		attach_fill(attach, rep);
+	if (err)
+		goto unlock;
+	err = xa_insert(&arena->attached, slot, attach, GFP_KERNEL);
+	if (err)
+		goto unlock;
+	err = xa_insert(&export->attaches, arena->id, attach, GFP_KERNEL);
+	if (err) {
+		xa_erase(&arena->attached, slot);
+		goto unlock;
 	}
+	kref_get(&attach->ref);
+	if (attach->mr)
+		arena->keys++;
+	attach_fill(attach, rep);
+unlock:
 	mutex_unlock(&arena->lock);
 	mutex_unlock(&export->lock);
 	return err;
@@ -671,12 +639,9 @@ static int attach_new(struct tally_export *export, struct tally_arena *arena,
 	if (!err && direct)
 		err = attach_register(export, attach);
 	if (!err)
-		err = attach_link(export, attach, direct, rep);
-	if (err && attach->mr) {
-		tally_mr_destroy(attach->mr);
-		tally_quota_uncharge(&export->quota.pages,
-				     tally_arena_pages(arena));
-	}
+		err = attach_link(export, attach, rep);
+	if (err)
+		attach_unregister(export, attach);
 	tally_attach_put(attach);
 	return err;
 }
@@ -837,12 +802,9 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 void tally_export_close(struct tally_session *s,
 			const struct tally_wire_object *which)
 {
+	struct tally_open *open = open_load(s, which);
 	struct tally_export *export = s->home;
-	struct tally_open *open;
 
-	open = open_load(s, be32_to_cpu(which->arena),
-			 be32_to_cpu(which->object),
-			 be32_to_cpu(which->generation));
 	if (!open)
 		return;
 	if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags)) {
@@ -854,11 +816,15 @@ void tally_export_close(struct tally_session *s,
 }
 
 /* An answer to what was not asked breaks the protocol; a second one does not. */
-static int arena_forgotten(struct tally_session *s, u32 arena)
+static int arena_forgotten(struct tally_session *s,
+			   const struct tally_wire_object *which)
 {
-	struct tally_attach *attach = tally_attach_find(s, arena);
+	struct tally_attach *attach;
 	int err = 0;
 
+	if (which->generation)
+		return -EPROTO;
+	attach = tally_attach_find(s, be32_to_cpu(which->arena));
 	if (!attach)
 		return 0;
 	if (test_bit(TALLY_EXPORT_FORGET, &attach->flags))
@@ -869,10 +835,10 @@ static int arena_forgotten(struct tally_session *s, u32 arena)
 	return err;
 }
 
-static int object_forgotten(struct tally_session *s, u32 arena, u32 id,
-			    u32 generation)
+static int object_forgotten(struct tally_session *s,
+			    const struct tally_wire_object *which)
 {
-	struct tally_open *open = open_load(s, arena, id, generation);
+	struct tally_open *open = open_load(s, which);
 	struct tally_export *export = s->home;
 	int err = 0;
 
@@ -899,19 +865,15 @@ int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len)
 {
 	const struct tally_wire_object *which = body;
 	struct tally_export *export = s->home;
-	u32 arena, id, generation;
 	int err;
 
 	if (len != sizeof(*which) || which->reserved)
 		return -EPROTO;
-	arena = be32_to_cpu(which->arena);
-	id = be32_to_cpu(which->object);
-	generation = be32_to_cpu(which->generation);
-	trace_tally_forgotten(s->id, arena, id, generation);
-	if (id)
-		err = object_forgotten(s, arena, id, generation);
-	else
-		err = generation ? -EPROTO : arena_forgotten(s, arena);
+	trace_tally_forgotten(s->id, be32_to_cpu(which->arena),
+			      be32_to_cpu(which->object),
+			      be32_to_cpu(which->generation));
+	err = which->object ? object_forgotten(s, which) :
+			      arena_forgotten(s, which);
 	if (!err)
 		queue_work(s->node->wq, &export->reap);
 	return err;

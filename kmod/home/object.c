@@ -229,33 +229,24 @@ struct tally_object *tally_object_find(struct tally_arena *arena,
 	return object;
 }
 
-/**
- * tally_object_by_id - an object of ours by what a peer calls it
- * @node: its home
- * @arena: id of its arena
- * @id: its id
- * @generation: of that id
- *
- * Context: any.
- * Return: a reference, or NULL when there is none or it was deleted.
- */
-struct tally_object *tally_object_by_id(struct tally_node *node, u32 arena,
-					u32 id, u32 generation)
+/* Is there an object that peers call that, which was not deleted? Any context. */
+bool tally_object_exists(struct tally_node *node,
+			 const struct tally_wire_object *which)
 {
-	struct tally_arena *a = tally_arena_by_id(node, arena);
+	struct tally_arena *arena = tally_arena_by_id(node,
+						be32_to_cpu(which->arena));
 	struct tally_object *object;
+	bool exists;
 
-	if (!a)
-		return NULL;
+	if (!arena)
+		return false;
 	rcu_read_lock();
-	object = xa_load(&a->objects, id);
-	if (object && (object->generation != generation ||
-		       !READ_ONCE(object->live) ||
-		       !kref_get_unless_zero(&object->ref)))
-		object = NULL;
+	object = xa_load(&arena->objects, be32_to_cpu(which->object));
+	exists = object && READ_ONCE(object->live) &&
+		 object->generation == be32_to_cpu(which->generation);
 	rcu_read_unlock();
-	tally_arena_put(a);
-	return object;
+	tally_arena_put(arena);
+	return exists;
 }
 
 /**
@@ -307,27 +298,4 @@ void tally_object_fill(struct tally_object *object, struct tally_open *open,
 		rep->word = cpu_to_be32(object->word);
 	if (config->type->fill)
 		config->type->fill(object, open, rep);
-}
-
-/**
- * tally_object_watch - be told when an object is deleted
- * @object: an object of ours
- * @watch: with its @gone set; tally_arena_unwatch() ends it
- *
- * Context: process.
- * Return: false when it was deleted already.
- */
-bool tally_object_watch(struct tally_object *object, struct tally_watch *watch)
-{
-	struct tally_arena *arena = object->arena;
-	bool alive;
-
-	mutex_lock(&arena->watch_lock);
-	alive = !READ_ONCE(object->deleted);
-	if (alive)
-		list_add_tail(&watch->list, &object->watches);
-	else
-		INIT_LIST_HEAD(&watch->list);
-	mutex_unlock(&arena->watch_lock);
-	return alive;
 }

@@ -3,6 +3,7 @@
 #include <net/ipv6.h>
 #include "netlink/family.h"
 #include "netlink/msg.h"
+#include "session/lease.h"
 #include "session/peer.h"
 
 static int put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
@@ -25,63 +26,87 @@ static int put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
 	return 0;
 }
 
-static int put_session(struct sk_buff *skb, const struct tally_peer_info *info)
+/* Under peer->lock. */
+static int put_session(struct sk_buff *skb, const struct tally_peer *peer)
 {
-	if (!info->session)
+	struct tally_session *s = peer->session;
+
+	if (!s)
 		return 0;
-	if (nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, info->session,
+	if (nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, s->id,
 			      TALLY_A_PEER_PAD) ||
-	    nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, info->my_slot) ||
-	    nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, info->peer_slot) ||
+	    nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, s->my_slot) ||
+	    nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, s->peer_slot) ||
 	    nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
-			      info->incarnation, TALLY_A_PEER_PAD) ||
-	    (info->auth && nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
-	    (info->atomics && nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
-	    nla_put_u32(skb, TALLY_A_PEER_LANES, info->lanes) ||
-	    tally_nl_put_text(skb, TALLY_A_PEER_DEVICE, info->dev) ||
-	    nla_put_u32(skb, TALLY_A_PEER_LEASE, info->lease_ms) ||
+			      s->peer_incarnation, TALLY_A_PEER_PAD) ||
+	    (peer->node->auth.key_len &&
+	     nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
+	    (s->peer_features & TALLY_FEATURE_ATOMICS &&
+	     nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
+	    nla_put_u32(skb, TALLY_A_PEER_LANES, s->lanes_up) ||
+	    /* The device stays until the session that is OVER has left. */
+	    (!READ_ONCE(s->over) &&
+	     nla_put_string(skb, TALLY_A_PEER_DEVICE,
+			    dev_name(&s->dev->ibdev->dev))) ||
+	    nla_put_u32(skb, TALLY_A_PEER_LEASE, s->lease_ms) ||
 	    nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
-			      info->lease_left_ms, TALLY_A_PEER_PAD))
+			      tally_session_lease_left(s), TALLY_A_PEER_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int put_trouble(struct sk_buff *skb, const struct tally_peer_info *info)
+static int put_trouble(struct sk_buff *skb, const struct tally_peer *peer)
 {
-	if (!info->error)
+	if (!peer->last_error)
 		return 0;
-	if (nla_put_u32(skb, TALLY_A_PEER_ERROR, -info->error) ||
-	    nla_put_string(skb, TALLY_A_PEER_REFUSAL, info->refusal) ||
-	    tally_nl_put_text(skb, TALLY_A_PEER_TEXT, info->text))
+	if (nla_put_u32(skb, TALLY_A_PEER_ERROR, -peer->last_error) ||
+	    nla_put_string(skb, TALLY_A_PEER_REFUSAL,
+			   tally_refusal_name(peer->last_refusal)) ||
+	    tally_nl_put_text(skb, TALLY_A_PEER_TEXT, peer->last_text))
 		return -EMSGSIZE;
 	return 0;
+}
+
+static const char *peer_state(const struct tally_peer *peer)
+{
+	static const char * const names[] = {
+		[TALLY_SESSION_OPENING] = "opening",
+		[TALLY_SESSION_LIVE] = "live",
+		[TALLY_SESSION_BROKEN] = "broken",
+		[TALLY_SESSION_OVER] = "ending",
+	};
+
+	if (peer->session)
+		return names[READ_ONCE(peer->session->state)];
+	return peer->attempt ? "connecting" : "idle";
 }
 
 static int fill_peer(struct sk_buff *skb, const struct genl_info *info,
 		     void *entry)
 {
-	struct tally_peer_info facts = {};
 	struct tally_peer *peer = entry;
 	void *hdr;
+	int err;
 
 	hdr = tally_nl_begin(skb, info);
 	if (!hdr)
 		return -EMSGSIZE;
-	tally_peer_info(peer, &facts);
-	if (nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
-	    put_addr(skb, &peer->addr) ||
-	    nla_put_string(skb, TALLY_A_PEER_STATE, facts.state) ||
-	    (facts.epoch &&
-	     nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, facts.epoch,
-			       TALLY_A_PEER_PAD)) ||
-	    nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, facts.connects,
-			      TALLY_A_PEER_PAD) ||
-	    put_session(skb, &facts) || put_trouble(skb, &facts)) {
+	mutex_lock(&peer->lock);
+	err = nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ?:
+	      put_addr(skb, &peer->addr) ?:
+	      nla_put_string(skb, TALLY_A_PEER_STATE, peer_state(peer));
+	if (!err && peer->seen_epoch)
+		err = nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH,
+					peer->seen_epoch, TALLY_A_PEER_PAD);
+	err = err ?: nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS,
+				       peer->connects, TALLY_A_PEER_PAD) ?:
+	      put_session(skb, peer) ?: put_trouble(skb, peer);
+	mutex_unlock(&peer->lock);
+	if (err)
 		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	else
+		genlmsg_end(skb, hdr);
+	return err;
 }
 
 static int take_ipv4(struct genl_info *info, const struct in6_addr *mapped,

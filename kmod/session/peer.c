@@ -3,7 +3,6 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include "session/lease.h"
 #include "session/peer.h"
 
 #define BACKOFF_MIN	20	/* ms */
@@ -423,54 +422,4 @@ int tally_peer_del(struct tally_node *node, const char *name)
 	mutex_unlock(&node->lock);
 	tally_peer_put(peer);
 	return err;
-}
-
-static const char *peer_state(struct tally_peer *peer)
-{
-	static const char * const names[] = {
-		[TALLY_SESSION_OPENING] = "opening",
-		[TALLY_SESSION_LIVE] = "live",
-		[TALLY_SESSION_BROKEN] = "broken",
-		[TALLY_SESSION_OVER] = "ending",
-	};
-
-	lockdep_assert_held(&peer->lock);
-	if (peer->session)
-		return names[READ_ONCE(peer->session->state)];
-	return peer->attempt ? "connecting" : "idle";
-}
-
-/**
- * tally_peer_info - what there is to show of a peer
- * @peer: the peer
- * @info: filled
- */
-void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info)
-{
-	struct tally_session *s;
-
-	memset(info, 0, sizeof(*info));
-	mutex_lock(&peer->lock);
-	s = peer->session;
-	info->state = peer_state(peer);
-	info->error = peer->last_error;
-	info->refusal = tally_refusal_name(peer->last_refusal);
-	strscpy(info->text, peer->last_text, sizeof(info->text));
-	info->auth = peer->node->auth.key_len != 0;
-	info->connects = peer->connects;
-	info->epoch = peer->seen_epoch;
-	if (s) {
-		info->session = s->id;
-		info->my_slot = s->my_slot;
-		info->peer_slot = s->peer_slot;
-		info->lanes = s->lanes_up;
-		info->incarnation = s->peer_incarnation;
-		info->atomics = s->peer_features & TALLY_FEATURE_ATOMICS;
-		info->lease_ms = s->lease_ms;
-		info->lease_left_ms = tally_session_lease_left(s);
-		if (!READ_ONCE(s->over))
-			strscpy(info->dev, dev_name(&s->dev->ibdev->dev),
-				sizeof(info->dev));
-	}
-	mutex_unlock(&peer->lock);
 }
