@@ -208,7 +208,11 @@ static void main_node_free(struct tally_node *node)
 	tally_arenas_free(node);
 }
 
-static const struct tally_session_ops main_session_ops = {
+static const struct tally_node_ops main_ops = {
+	.node_start = main_node_start,
+	.node_stop = main_node_stop,
+	.node_free = main_node_free,
+	.event = tally_netlink_event,
 	.created = main_created,
 	.live = main_live,
 	.down = main_down,
@@ -219,14 +223,6 @@ static const struct tally_session_ops main_session_ops = {
 	.message = main_message,
 };
 
-static const struct tally_node_ops main_node_ops = {
-	.session = &main_session_ops,
-	.node_start = main_node_start,
-	.node_stop = main_node_stop,
-	.node_free = main_node_free,
-	.event = tally_netlink_event,
-};
-
 static int main_types_init(void)
 {
 	return tally_types_init(main_types);
@@ -234,7 +230,7 @@ static int main_types_init(void)
 
 static int main_nodes_init(void)
 {
-	return tally_nodes_init(&main_node_ops);
+	return tally_nodes_init(&main_ops);
 }
 
 /* In this order; they end in the other. */

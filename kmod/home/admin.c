@@ -19,27 +19,6 @@ static void watches_gone(struct tally_arena *arena, struct list_head *watches)
 	mutex_unlock(&arena->watch_lock);
 }
 
-/* Returns the reference that belonged to its name. */
-static struct tally_object *object_unlink(struct tally_arena *arena,
-					  const char *name, u8 type)
-{
-	struct tally_object *object;
-	struct tally_name *entry;
-
-	lockdep_assert_held(&arena->lock);
-	entry = tally_names_find(&arena->names, name);
-	if (!entry)
-		return ERR_PTR(-ENOENT);
-	object = container_of(entry, struct tally_object, by_name);
-	if (type && object->config.type->id != type)
-		return ERR_PTR(-EPROTOTYPE);
-	tally_names_del(&arena->names, &object->by_name);
-	WRITE_ONCE(object->live, false);
-	WRITE_ONCE(object->deleted, true);
-	tally_export_forget_object(object);
-	return object;
-}
-
 /**
  * tally_object_del - delete an object
  * @arena: where
@@ -57,22 +36,32 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		     const char **reason)
 {
 	struct tally_object *object;
+	struct tally_name *entry;
 
 	mutex_lock(&arena->lock);
-	object = object_unlink(arena, name, type);
-	mutex_unlock(&arena->lock);
-	if (IS_ERR(object)) {
-		*reason = PTR_ERR(object) == -ENOENT ?
-			  "no object of that name" :
-			  "the object is of another type";
-		return PTR_ERR(object);
+	entry = tally_names_find(&arena->names, name);
+	if (!entry) {
+		mutex_unlock(&arena->lock);
+		*reason = "no object of that name";
+		return -ENOENT;
 	}
+	object = container_of(entry, struct tally_object, by_name);
+	if (type && object->config.type->id != type) {
+		mutex_unlock(&arena->lock);
+		*reason = "the object is of another type";
+		return -EPROTOTYPE;
+	}
+	tally_names_del(&arena->names, &object->by_name);
+	WRITE_ONCE(object->live, false);
+	WRITE_ONCE(object->deleted, true);
+	tally_export_forget_object(object);
+	mutex_unlock(&arena->lock);
 	watches_gone(arena, &object->watches);
 	if (object->config.type->deleted)
 		object->config.type->deleted(object);
 	tally_node_event(arena->node, "object_del", arena->config.name,
 			 object->config.name);
-	tally_object_put(object);
+	tally_object_put(object);	/* its name's */
 	return 0;
 }
 

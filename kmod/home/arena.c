@@ -594,35 +594,17 @@ static struct tally_right *arena_right(struct tally_arena *arena,
 }
 
 /**
- * tally_arena_access_locked - tally_arena_access() with arena->lock held
+ * tally_arena_access - what a peer may do in an arena
  * @arena: an arena of ours
  * @peer: name of a peer
  *
  * Return: TALLY_ACCESS_*.
  */
-u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer)
+u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 {
 	struct tally_right *right = arena_right(arena, peer);
 
 	return right ? right->access : arena->config.access;
-}
-
-/**
- * tally_arena_access - what a peer may do in an arena
- * @arena: an arena of ours
- * @peer: name of the peer
- *
- * Context: process.
- * Return: TALLY_ACCESS_*.
- */
-u8 tally_arena_access(struct tally_arena *arena, const char *peer)
-{
-	u8 access;
-
-	mutex_lock(&arena->lock);
-	access = tally_arena_access_locked(arena, peer);
-	mutex_unlock(&arena->lock);
-	return access;
 }
 
 /**
@@ -863,5 +845,4 @@ void tally_arenas_free(struct tally_node *node)
 	xa_destroy(&arenas->ids);
 	mutex_destroy(&arenas->lock);
 	kfree(arenas);
-	node->arenas = NULL;
 }

@@ -200,7 +200,6 @@ void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch);
 
 /* Rights. */
 u8 tally_arena_access(struct tally_arena *arena, const char *peer);
-u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer);
 int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 			    u8 access);
 int tally_arena_right(struct tally_arena *arena, unsigned long *id,

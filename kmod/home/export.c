@@ -79,7 +79,7 @@ void tally_export_set_access(struct tally_arena *arena)
 	lockdep_assert_held(&arena->lock);
 	xa_for_each(&arena->attached, slot, attach) {
 		old = attach->access;
-		access = tally_arena_access_locked(arena,
+		access = tally_arena_access(arena,
 						   attach->session->name);
 		WRITE_ONCE(attach->access, access);
 		if (access < old)
@@ -574,7 +574,7 @@ static int attach_check(struct tally_attach *attach, bool *direct)
 	lockdep_assert_held(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
-	attach->access = tally_arena_access_locked(arena, s->name);
+	attach->access = tally_arena_access(arena, s->name);
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
 	if (arena->state == TALLY_ARENA_STARTING)
@@ -741,9 +741,13 @@ err_uncharge:
 	return ERR_PTR(err);
 }
 
-/* Opening twice is opening once. */
-static int open_locked(struct tally_attach *attach, const char *name,
-		       struct tally_rep_open *rep)
+/*
+ * A session opens an object, first or again: opening twice is opening once.
+ * With arena->lock held. Return: 0, -EIDRM, -EACCES, -ENOENT, -EAGAIN, -EDQUOT,
+ * -ENOMEM.
+ */
+int tally_export_open(struct tally_attach *attach, const char *name,
+		      struct tally_rep_open *rep)
 {
 	struct tally_arena *arena = attach->arena;
 	struct tally_object *object;
@@ -770,26 +774,6 @@ static int open_locked(struct tally_attach *attach, const char *name,
 	trace_tally_open(attach->session->id, arena->id, object->id,
 			 object->config.type->id);
 	return 0;
-}
-
-/**
- * tally_export_open - a session opens an object, first or again
- * @attach: its arena
- * @name: name of the object
- * @rep: gets what it is given
- *
- * Context: process.
- * Return: 0, -EIDRM, -EACCES, -ENOENT, -EAGAIN, -EDQUOT, -ENOMEM.
- */
-int tally_export_open(struct tally_attach *attach, const char *name,
-		      struct tally_rep_open *rep)
-{
-	int err;
-
-	mutex_lock(&attach->arena->lock);
-	err = open_locked(attach, name, rep);
-	mutex_unlock(&attach->arena->lock);
-	return err;
 }
 
 /**

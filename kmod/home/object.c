@@ -133,9 +133,6 @@ static int object_reserve(struct tally_object *object, const char **reason)
 	int err;
 
 	lockdep_assert_held(&arena->lock);
-	err = arena_takes(arena, object->config.name, reason);
-	if (err)
-		return err;
 	if (object->config.type->word) {
 		err = tally_arena_word_take(arena, &object->word);
 		if (err) {
@@ -152,23 +149,6 @@ static int object_reserve(struct tally_object *object, const char **reason)
 	return 0;
 }
 
-static int object_link(struct tally_object *object, const char **reason)
-{
-	struct tally_arena *arena = object->arena;
-	int err;
-
-	lockdep_assert_held(&arena->lock);
-	err = arena_takes(arena, object->config.name, reason);
-	if (err)
-		return err;
-	err = tally_names_add(&arena->names, &object->by_name);
-	if (err)
-		return err;
-	tally_object_get(object);
-	WRITE_ONCE(object->live, true);
-	return 0;
-}
-
 /**
  * tally_object_add - an object becomes visible
  * @object: new
@@ -180,6 +160,7 @@ static int object_link(struct tally_object *object, const char **reason)
 int tally_object_add(struct tally_object *object, const char **reason)
 {
 	const struct tally_type_ops *type = object->config.type;
+	const char *name = object->config.name;
 	struct tally_arena *arena = object->arena;
 	int err;
 
@@ -188,7 +169,8 @@ int tally_object_add(struct tally_object *object, const char **reason)
 	if (err)
 		return err;
 	mutex_lock(&arena->lock);
-	err = object_reserve(object, reason);
+	err = arena_takes(arena, name, reason) ?:
+	      object_reserve(object, reason);
 	mutex_unlock(&arena->lock);
 	if (err)
 		return err;
@@ -197,11 +179,16 @@ int tally_object_add(struct tally_object *object, const char **reason)
 		return err;
 	object->created = true;
 	mutex_lock(&arena->lock);
-	err = object_link(object, reason);
+	err = arena_takes(arena, name, reason) ?:
+	      tally_names_add(&arena->names, &object->by_name);
+	if (!err) {
+		tally_object_get(object);
+		WRITE_ONCE(object->live, true);
+	}
 	mutex_unlock(&arena->lock);
 	if (!err)
 		tally_node_event(arena->node, "object_add", arena->config.name,
-				 object->config.name);
+				 name);
 	return err;
 }
 

@@ -40,7 +40,9 @@ static int serve_open(struct tally_sreq *req)
 	attach = tally_attach_find(req->session, be32_to_cpu(body->arena));
 	if (!attach)
 		return -EIDRM;
+	mutex_lock(&attach->arena->lock);
 	err = tally_export_open(attach, body->object, reply_of(req));
+	mutex_unlock(&attach->arena->lock);
 	tally_attach_put(attach);
 	return err ?: sizeof(struct tally_rep_open);
 }
@@ -70,10 +72,14 @@ static void list_arenas(struct tally_rep_list *list, struct tally_session *s,
 {
 	struct tally_arena *arena;
 	bool room = true;
+	u8 access;
 
 	while (room && (arena = tally_arena_next(s->node, after))) {
 		after = arena->id;
-		if (tally_arena_access(arena, s->name) != TALLY_ACCESS_NONE)
+		mutex_lock(&arena->lock);
+		access = tally_arena_access(arena, s->name);
+		mutex_unlock(&arena->lock);
+		if (access != TALLY_ACCESS_NONE)
 			room = list_put(list, after, 0, arena->config.name);
 		tally_arena_put(arena);
 	}

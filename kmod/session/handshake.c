@@ -33,7 +33,8 @@
 
 /**
  * struct tally_handshake - one attempt, either direction
- * @list: in node->half, under node->half_lock, like @evicted and @finished
+ * @list: in node->half if @incoming, under node->half_lock, like @evicted and
+ *	@finished
  * @ref: conn (until it passes to a session), works
  * @node: our node, referenced
  * @peer: referenced; incoming: NULL until HELLO named it
@@ -95,8 +96,6 @@ static void handshake_finish(struct tally_handshake *hs)
 	spin_lock(&hs->node->half_lock);
 	hs->finished = true;
 	list_del_init(&hs->list);
-	if (hs->incoming && !hs->evicted)
-		hs->node->half_count--;
 	spin_unlock(&hs->node->half_lock);
 	if (peer) {
 		mutex_lock(&peer->lock);
@@ -150,20 +149,21 @@ static void hello_fill(struct tally_handshake *hs,
 	struct tally_node *node = hs->node;
 	u32 atomics = node->config.no_atomics ? 0 : TALLY_FEATURE_ATOMICS;
 
-	memset(hello, 0, sizeof(*hello));
-	hello->version = cpu_to_be16(TALLY_WIRE_VERSION);
-	hello->abi = TALLY_ABI;
-	hello->lanes = min_t(u32, num_online_cpus(), TALLY_LANES_MAX);
-	hello->features = cpu_to_be32(TALLY_FEATURE_WHO | atomics);
+	*hello = (struct tally_msg_hello) {
+		.version = cpu_to_be16(TALLY_WIRE_VERSION),
+		.abi = TALLY_ABI,
+		.lanes = min_t(u32, num_online_cpus(), TALLY_LANES_MAX),
+		.features = cpu_to_be32(TALLY_FEATURE_WHO | atomics),
+		.incarnation = cpu_to_be64(node->incarnation),
+		.epoch = cpu_to_be64(node->config.epoch),
+		.resume = cpu_to_be64(resume),
+		.qpn = cpu_to_be32(hs->conn->qpn),
+		.lease_ms = cpu_to_be32(node->config.lease_ms),
+		.depth = cpu_to_be16(TALLY_MSG_DEPTH),
+		.auth = node->auth.key_len != 0,
+	};
 	strscpy(hello->from, node->config.name, sizeof(hello->from));
 	strscpy(hello->to, hs->peer->name, sizeof(hello->to));
-	hello->incarnation = cpu_to_be64(node->incarnation);
-	hello->epoch = cpu_to_be64(node->config.epoch);
-	hello->resume = cpu_to_be64(resume);
-	hello->qpn = cpu_to_be32(hs->conn->qpn);
-	hello->lease_ms = cpu_to_be32(node->config.lease_ms);
-	hello->depth = cpu_to_be16(TALLY_MSG_DEPTH);
-	hello->auth = node->auth.key_len != 0;
 	get_random_bytes(hello->nonce, sizeof(hello->nonce));
 }
 
@@ -254,20 +254,11 @@ static void handshake_refused(struct tally_handshake *hs, const void *body,
 	tally_conn_fail(hs->conn, -ECONNREFUSED);
 }
 
-/* Both sides connect: the link that the smaller name opened goes on. */
-static bool handshake_collides(struct tally_peer *peer)
-{
-	struct tally_handshake *mine = peer->attempt;
-
-	lockdep_assert_held(&peer->lock);
-	return mine && mine->conn && tally_conn_is_up(mine->conn) &&
-	       strcmp(peer->node->config.name, peer->name) < 0;
-}
-
 static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 {
 	u64 epoch = be64_to_cpu(hs->t.hello.epoch);
 	enum tally_refusal reason = TALLY_REFUSE_NONE;
+	struct tally_handshake *mine;
 	struct tally_peer *peer;
 
 	if (!tally_node_running(hs->node))
@@ -277,13 +268,16 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 		return TALLY_REFUSE_UNKNOWN_PEER;
 	hs->peer = peer;
 	mutex_lock(&peer->lock);
-	if (peer->dead)
+	mine = peer->attempt;
+	if (peer->dead) {
 		reason = TALLY_REFUSE_UNKNOWN_PEER;
-	else if (epoch < peer->seen_epoch)
+	} else if (epoch < peer->seen_epoch) {
 		reason = TALLY_REFUSE_EPOCH;
-	else if (handshake_collides(peer))
+	} else if (mine && mine->conn && tally_conn_is_up(mine->conn) &&
+		   strcmp(peer->node->config.name, peer->name) < 0) {
+		/* Both connect: the link that the smaller name opened goes on. */
 		reason = TALLY_REFUSE_COLLISION;
-	if (!reason) {
+	} else {
 		hs->counted = true;
 		peer->half_count++;
 	}
@@ -696,19 +690,17 @@ int tally_handshake_connect(struct tally_peer *peer)
 	if (!hs)
 		return -ENOMEM;
 	hs->peer = tally_peer_get(peer);
-	kref_get(&hs->ref);	/* the conn's; ours lasts until return */
-	params.owner = hs;
+	params.owner = hs;	/* its reference is the conn's from here on */
 	peer->attempt = hs;
 	conn = tally_conn_connect(peer->node->net,
 				  (struct sockaddr *)&peer->addr, &params);
 	if (IS_ERR(conn)) {
 		peer->attempt = NULL;
 		handshake_put(hs);
-		handshake_put(hs);
 		return PTR_ERR(conn);
 	}
+	/* It may be down already, which waits for peer->lock. */
 	hs->conn = conn;
-	handshake_put(hs);
 	return 0;
 }
 
@@ -748,26 +740,26 @@ static void handshake_make_room(struct tally_node *node,
 				const struct sockaddr *from)
 {
 	struct tally_handshake *hs, *oldest = NULL, *same = NULL, *victim;
-	u32 n = 0;
+	u32 all = 0, n = 0;
 
 	lockdep_assert_held(&node->half_lock);
 	list_for_each_entry(hs, &node->half, list) {
-		if (!hs->incoming || hs->evicted || !hs->conn)
+		if (hs->evicted)
 			continue;
-		if (!oldest)
-			oldest = hs;
+		all++;
+		if (!hs->conn)
+			continue;
+		oldest = oldest ?: hs;
 		if (!same_host(&hs->from, from))
 			continue;
-		if (!same)
-			same = hs;
+		same = same ?: hs;
 		n++;
 	}
 	victim = n >= HALF_OPEN_PEER ? same :
-		 node->half_count >= HALF_OPEN_MAX ? oldest : NULL;
+		 all >= HALF_OPEN_MAX ? oldest : NULL;
 	if (!victim)
 		return;
 	victim->evicted = true;
-	node->half_count--;
 	atomic64_inc(&node->stats.refused[TALLY_REFUSE_BUSY]);
 	tally_conn_fail(victim->conn, -EBUSY);
 }
@@ -798,7 +790,6 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 	if (running) {
 		handshake_make_room(node, from);
 		list_add_tail(&hs->list, &node->half);
-		node->half_count++;
 	}
 	spin_unlock(&node->half_lock);
 	if (!running) {

@@ -12,11 +12,6 @@
 #define LINK_DOWN_WAIT	(10 * HZ)
 #define GOODBYE_WAIT	(HZ / 2)
 
-static const struct tally_session_ops *upper(struct tally_session *s)
-{
-	return s->node->ops->session;
-}
-
 /* The node's last reference may go here: its workqueue ends elsewhere. */
 static void session_free(struct work_struct *work)
 {
@@ -48,7 +43,7 @@ static void session_tell_down(struct tally_session *s)
 	s->announced = false;
 	tally_node_event(s->node, "down", s->name,
 			 s->state == TALLY_SESSION_OVER ? "over" : "broken");
-	upper(s)->down(s);
+	s->node->ops->down(s);
 }
 
 /* Under s->upcall: the holders hear of it before the QPs are gone. */
@@ -59,7 +54,7 @@ static void session_tell_lost(struct tally_session *s)
 		return;
 	s->told = true;
 	trace_tally_session_lost(s->id, s->error);
-	upper(s)->lost(s);
+	s->node->ops->lost(s);
 }
 
 /* Under s->upcall: everything made on the device is given up here. */
@@ -68,7 +63,7 @@ static void session_tell_over(struct tally_session *s)
 	lockdep_assert_held(&s->upcall);
 	cancel_delayed_work_sync(&s->tick);
 	tally_rpc_close(s);
-	upper(s)->over(s);
+	s->node->ops->over(s);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_FENCED);
 	tally_node_event(s->node, "over", s->name, "");
 	trace_tally_session_fenced(s->id, s->error);
@@ -99,9 +94,7 @@ static void session_link_work(struct work_struct *work)
 	settled = !s->conns;
 	broken = s->state == TALLY_SESSION_BROKEN;
 	lived = s->lived;
-	end = s->ending && settled;
-	if (end)
-		s->ending = false;
+	end = s->state == TALLY_SESSION_OVER && !s->over && settled;
 	spin_unlock_irq(&s->lock);
 	if (settled && (broken || end))
 		session_tell_down(s);
@@ -178,7 +171,7 @@ static int session_prepare(struct tally_session *s)
 					    tally_sessions_params);
 	if (err)
 		goto err_pd;
-	err = upper(s)->created(s);
+	err = s->node->ops->created(s);
 	if (err)
 		goto err_unhash;
 	return 0;
@@ -261,7 +254,7 @@ void tally_session_goodbye(struct tally_session *s)
 
 	mutex_lock(&s->upcall);
 	if (s->announced)
-		upper(s)->leave(s);
+		s->node->ops->leave(s);
 	mutex_unlock(&s->upcall);
 	if (!tally_session_send(s, TALLY_MSG_GOODBYE, &bye, sizeof(bye)))
 		wait_event_timeout(s->wait, READ_ONCE(s->over) ||

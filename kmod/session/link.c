@@ -83,7 +83,7 @@ static void link_go_live(struct tally_session *s)
 		tally_node_event(s->node, "up", s->name,
 				 s->resumed ? "resumed" : "new");
 		tally_rpc_resend(s);
-		s->node->ops->session->live(s, s->resumed);
+		s->node->ops->live(s, s->resumed);
 		mod_delayed_work(s->node->wq, &s->tick, 0);
 	}
 	mutex_unlock(&s->upcall);
@@ -133,16 +133,15 @@ static void lane_up(struct tally_conn *conn)
 {
 	struct tally_session *s = conn->owner;
 	u8 lane = conn->priv.lane;
-	bool complete, wanted;
+	bool complete = false, wanted;
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
 	wanted = s->state == TALLY_SESSION_OPENING && !s->lane[lane];
 	if (wanted) {
 		s->lane[lane] = conn;
-		s->lanes_up++;
+		complete = ++s->lanes_up == s->lanes;
 	}
-	complete = wanted && s->lanes_up == s->lanes;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (!wanted)
 		tally_conn_fail(conn, -ENOTCONN);
@@ -276,7 +275,7 @@ static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
 	if (type >= TALLY_MSG_ATTACH && type < TALLY_MSG_FORGET)
 		return tally_rpc_receive_request(s, hdr, body, len);
 	if (type >= TALLY_MSG_FORGET)
-		return s->node->ops->session->message(s, type, body, len);
+		return s->node->ops->message(s, type, body, len);
 	return -EPROTO;
 }
 

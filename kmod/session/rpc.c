@@ -508,6 +508,6 @@ int tally_rpc_receive_request(struct tally_session *s,
 	trace_tally_rpc_request(s->id, slot, seq, req->type, 0);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SERVED);
 	tally_session_get(s);
-	s->node->ops->session->request(s, req);
+	s->node->ops->request(s, req);
 	return 0;
 }

@@ -285,8 +285,6 @@ void tally_session_fence(struct tally_session *s, int err)
 
 	spin_lock_irqsave(&s->lock, flags);
 	first = tally_session_set_state(s, TALLY_SESSION_OVER, err);
-	if (first)
-		s->ending = true;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (first)
 		session_drop_link(s, err);

@@ -87,7 +87,6 @@ enum tally_session_state {
  * @resumed: the link being opened goes on with an existing session
  * @active: ACTIVE came, but not all lanes are up yet
  * @lived: it was LIVE at least once
- * @ending: state is OVER, over() is still to come
  * @over: over() was called
  * @told: lost() was called; under @upcall
  * @home: what the peer was given here, opaque; set in created()
@@ -136,42 +135,9 @@ struct tally_session {
 	bool resumed;
 	bool active;
 	bool lived;
-	bool ending;
 	bool over;
 	bool told;
 	void *home;
-};
-
-/**
- * struct tally_session_ops - what the layers above do for sessions
- * @created: a new session: make its per-session state. May sleep.
- * @live: the link is up (again): may send. @resumed: it was LIVE before.
- * @down: the link broke; its QPs are destroyed, so every op on a lane has
- *	completed and nothing of this session is on the wire
- * @lost: the session is OVER, its QPs may still exist: tell every holder of
- *	a tenure at the peer now. May not sleep for long.
- * @over: fenced: the QPs are destroyed. Destroy every MR made for the peer,
- *	drop attachments both ways, end locks (class external: not before
- *	session->reclaim_at). Called once, after down(). May sleep.
- * @leave: we are going away: give up every tenure held at that peer and tell
- *	its users, so that GOODBYE can say "clean". May sleep.
- * @request: a request; reply now or later. Rx work: may sleep for memory,
- *	not for the network.
- * @message: a one-way message (types 64 and up). Rx work. Return 0, or a
- *	negative errno when the peer broke the protocol: the link is closed.
- *
- * created, live, down, lost and over of one session never run at the same time.
- */
-struct tally_session_ops {
-	int (*created)(struct tally_session *s);
-	void (*live)(struct tally_session *s, bool resumed);
-	void (*down)(struct tally_session *s);
-	void (*lost)(struct tally_session *s);
-	void (*over)(struct tally_session *s);
-	void (*leave)(struct tally_session *s);
-	void (*request)(struct tally_session *s, struct tally_sreq *req);
-	int (*message)(struct tally_session *s, u16 type, const void *body,
-		       u32 len);
 };
 
 /**
