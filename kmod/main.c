@@ -27,15 +27,9 @@ static const struct tally_type_ops *const main_types[] = {
 	NULL
 };
 
-/* Call a function of every type that has it. */
-#define main_each_type(fn, ...)						\
-do {									\
-	const struct tally_type_ops *const *each;			\
-									\
-	for (each = main_types; *each; each++)				\
-		if ((*each)->fn)					\
-			(*each)->fn(__VA_ARGS__);			\
-} while (0)
+#define main_for_each(type)						\
+	for (const struct tally_type_ops *const *type = main_types;	\
+	     *type; type++)
 
 static int main_created(struct tally_session *s)
 {
@@ -65,29 +59,39 @@ static void main_live(struct tally_session *s, bool resumed)
 {
 	tally_exports_live(s);
 	tally_views_session_live(s, resumed);
-	main_each_type(live, s, resumed);
+	main_for_each(type)
+		if ((*type)->live)
+			(*type)->live(s, resumed);
 }
 
 static void main_down(struct tally_session *s)
 {
-	main_each_type(down, s);
+	main_for_each(type)
+		if ((*type)->down)
+			(*type)->down(s);
 }
 
 static void main_lost(struct tally_session *s)
 {
-	main_each_type(lost, s);
+	main_for_each(type)
+		if ((*type)->lost)
+			(*type)->lost(s);
 }
 
 static void main_over(struct tally_session *s)
 {
-	main_each_type(over, s);
+	main_for_each(type)
+		if ((*type)->over)
+			(*type)->over(s);
 	tally_views_session_over(s);
 	tally_exports_over(s);
 }
 
 static void main_leave(struct tally_session *s)
 {
-	main_each_type(leave, s);
+	main_for_each(type)
+		if ((*type)->leave)
+			(*type)->leave(s);
 }
 
 /* What a message of a type is about; false when it is malformed. */

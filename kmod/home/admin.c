@@ -19,18 +19,11 @@ static void watches_gone(struct tally_arena *arena, struct list_head *watches)
 	mutex_unlock(&arena->watch_lock);
 }
 
-/**
- * tally_object_del - delete an object
- * @arena: where
- * @name: which
- * @type: TALLY_TYPE_* it has to be of, 0 for any
- * @reason: says why when it fails
- *
- * Its name is gone at once. Its memory follows when the last session has
- * answered FORGET or is OVER and the last local user has left.
- *
- * Context: process, does not wait for the network.
- * Return: 0, -ENOENT, or -EPROTOTYPE when it is of another type.
+/*
+ * Delete an object, where @type is not 0 only one of that TALLY_TYPE_*. Its
+ * name is gone at once; its memory follows when the last session has answered
+ * FORGET or is OVER and the last local user has left. Process context, does not
+ * wait for the network. Return: 0, -ENOENT, or -EPROTOTYPE, with @reason.
  */
 int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		     const char **reason)
@@ -87,17 +80,7 @@ static void arena_end(struct tally_arena *arena)
 	tally_arena_put(arena);
 }
 
-/**
- * tally_arena_del - delete an arena with everything in it
- * @node: its home
- * @name: which one
- * @reason: says why when it fails
- *
- * Its memory is freed when the last session has answered FORGET or is OVER.
- *
- * Context: process, does not wait for the network.
- * Return: 0 or -ENOENT.
- */
+/* Delete an arena with everything in it; the same. */
 int tally_arena_del(struct tally_node *node, const char *name,
 		    const char **reason)
 {
@@ -111,12 +94,7 @@ int tally_arena_del(struct tally_node *node, const char *name,
 	return 0;
 }
 
-/**
- * tally_arenas_stop - delete every arena of a node that ends
- * @node: which; all its sessions are OVER
- *
- * Context: process, does not wait for the network.
- */
+/* Delete every arena of a node that ends, whose sessions are all OVER. */
 void tally_arenas_stop(struct tally_node *node)
 {
 	struct tally_arena *arena;
@@ -125,17 +103,10 @@ void tally_arenas_stop(struct tally_node *node)
 		arena_end(arena);
 }
 
-/**
- * tally_arena_set_access - change what a peer may do
- * @arena: an arena of ours
- * @peer: name of the peer, or "" for those without an entry
- * @access: TALLY_ACCESS_*
- *
- * A session that was given more than it may have now is fenced: the fabric
- * knows only the keys it was given.
- *
- * Context: process.
- * Return: 0, -EINVAL, -ENOMEM.
+/*
+ * Change what a peer may do, or with "" those without an entry. A session that
+ * was given more than it may have now is fenced: the fabric knows only the keys
+ * it was given. Process context. Return: 0, -EINVAL, -ENOMEM.
  */
 int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 			   u8 access)
@@ -153,15 +124,7 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 	return err;
 }
 
-/**
- * tally_arena_set_owner - change owner and permission bits of the directory
- * @arena: an arena of ours
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- *
- * Context: process.
- */
+/* Change owner, group and permission bits of the directory. Process context. */
 void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
 			   umode_t perm)
 {
@@ -172,15 +135,7 @@ void tally_arena_set_owner(struct tally_arena *arena, kuid_t uid, kgid_t gid,
 	mutex_unlock(&arena->lock);
 }
 
-/**
- * tally_object_set_owner - change owner and permission bits of an object
- * @object: which
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- *
- * Context: process.
- */
+/* Change those of an object. Process context. */
 void tally_object_set_owner(struct tally_object *object, kuid_t uid,
 			    kgid_t gid, umode_t perm)
 {

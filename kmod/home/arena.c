@@ -60,8 +60,6 @@ static void arena_free_memory(struct tally_arena *arena)
 		free_pages_exact(arena->words, arena->config.words);
 	kfree(arena->word_pages);
 	bitmap_free(arena->bitmap);
-	mutex_destroy(&arena->watch_lock);
-	mutex_destroy(&arena->lock);
 	kfree_rcu(arena, rcu);
 }
 
@@ -145,45 +143,13 @@ static void arena_unbind(struct tally_arena *arena)
 				 arena->config.name, "device gone");
 }
 
-/* Takes over the reference to @dev when it succeeds. */
-static int arena_bind_dev(struct tally_arena *arena, struct tally_dev *dev)
-{
-	enum tally_atomics atomics = tally_dev_probe(dev);
-	struct tally_conn *loop;
-	struct tally_mr *mr;
-	int err;
-
-	if (atomics == TALLY_ATOMICS_UNKNOWN)
-		return -EADDRNOTAVAIL;
-	if (atomics == TALLY_ATOMICS_NO ||
-	    tally_arena_pages(arena) > dev->max_mr_pages)
-		return -EOPNOTSUPP;
-	loop = tally_dev_loop(dev);
-	if (IS_ERR(loop))
-		return PTR_ERR(loop);
-	mr = tally_mr_create(loop, arena->word_pages, tally_arena_pages(arena),
-			     ARENA_MR_ACCESS);
-	if (IS_ERR(mr)) {
-		err = PTR_ERR(mr);
-		goto err_put_loop;
-	}
-	arena_publish(arena, dev, loop, mr);
-	err = tally_dev_watch(dev, &arena->watch);
-	if (err)
-		goto err_unpublish;
-	return 0;
-
-err_unpublish:
-	arena_publish(arena, NULL, NULL, NULL);
-	tally_mr_destroy(mr);
-err_put_loop:
-	tally_conn_put(loop);
-	return err;
-}
-
 static int arena_bind(struct tally_arena *arena)
 {
+	u32 pages = tally_arena_pages(arena);
+	enum tally_atomics atomics;
+	struct tally_conn *loop;
 	struct tally_dev *dev;
+	struct tally_mr *mr;
 	int err;
 
 	/*
@@ -196,9 +162,32 @@ static int arena_bind(struct tally_arena *arena)
 			     arena->config.dev[0] ? arena->config.dev : NULL);
 	if (!dev)
 		return -ENODEV;
-	err = arena_bind_dev(arena, dev);
-	if (err)
-		tally_dev_put(dev);
+	atomics = tally_dev_probe(dev);
+	if (atomics != TALLY_ATOMICS_YES || pages > dev->max_mr_pages) {
+		err = atomics == TALLY_ATOMICS_UNKNOWN ? -EADDRNOTAVAIL :
+							 -EOPNOTSUPP;
+		goto err_put_dev;
+	}
+	loop = tally_dev_loop(dev);
+	if (IS_ERR(loop)) {
+		err = PTR_ERR(loop);
+		goto err_put_dev;
+	}
+	mr = tally_mr_create(loop, arena->word_pages, pages, ARENA_MR_ACCESS);
+	if (IS_ERR(mr)) {
+		err = PTR_ERR(mr);
+		goto err_put_loop;
+	}
+	arena_publish(arena, dev, loop, mr);
+	err = tally_dev_watch(dev, &arena->watch);
+	if (!err)
+		return 0;
+	arena_publish(arena, NULL, NULL, NULL);
+	tally_mr_destroy(mr);
+err_put_loop:
+	tally_conn_put(loop);
+err_put_dev:
+	tally_dev_put(dev);
 	return err;
 }
 
@@ -280,25 +269,13 @@ static void arena_release(struct kref *ref)
 	queue_work(arena->node->wq, &arena->free);
 }
 
-/**
- * tally_arena_get - take a reference
- * @arena: of which the caller has one already
- *
- * Context: any.
- * Return: @arena.
- */
 struct tally_arena *tally_arena_get(struct tally_arena *arena)
 {
 	kref_get(&arena->ref);
 	return arena;
 }
 
-/**
- * tally_arena_put - drop a reference
- * @arena: freed later, from the node's workqueue, when it was the last
- *
- * Context: any.
- */
+/* The arena is freed later, from the node's workqueue. Any context. */
 void tally_arena_put(struct tally_arena *arena)
 {
 	kref_put(&arena->ref, arena_release);
@@ -410,16 +387,10 @@ static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 	return 0;
 }
 
-/**
- * tally_arena_add - make an arena
- * @node: its home
- * @config: what it is to be; copied
- * @reason: says why when it fails
- *
- * The search for a device goes on in the background.
- *
- * Context: process, does not wait for the network.
- * Return: 0 or a negative errno.
+/*
+ * Make an arena. The search for a device goes on in the background. Process
+ * context, does not wait for the network. Return: 0 or a negative errno, with
+ * @reason.
  */
 int tally_arena_add(struct tally_node *node,
 		    const struct tally_arena_config *config,
@@ -460,13 +431,9 @@ static struct tally_arena *arenas_lookup(struct tally_arenas *arenas,
 	return entry ? container_of(entry, struct tally_arena, by_name) : NULL;
 }
 
-/**
- * tally_arena_take - take an arena out of its node
- * @node: its home
- * @name: its name; NULL: any, and nothing may be added any more
- *
- * Context: process.
- * Return: the node's reference to it, or NULL when there is none.
+/*
+ * Take an arena out of its node; with NULL any one, and nothing may be added
+ * any more. Process context. Return: the node's reference to it, or NULL.
  */
 struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 {
@@ -489,14 +456,7 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 	return arena;
 }
 
-/**
- * tally_arena_find - an arena of ours by name
- * @node: its home
- * @name: its name
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* An arena of ours by name, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 {
 	struct tally_arena *arena;
@@ -509,14 +469,7 @@ struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 	return arena;
 }
 
-/**
- * tally_arena_by_id - an arena of ours by id
- * @node: its home
- * @id: its id
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* By id; the same. */
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 {
 	struct tally_arena *arena;
@@ -529,13 +482,9 @@ struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 	return arena;
 }
 
-/**
- * tally_arena_next - walk the arenas of a node
- * @node: their home
- * @after: id of the one before, 0 to begin
- *
- * Context: process.
- * Return: a reference or NULL at the end.
+/*
+ * Walk the arenas of a node. @after: id of the one before, 0 to begin. Return:
+ * the next one, referenced, or NULL.
  */
 struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 {
@@ -565,12 +514,9 @@ void tally_arena_watch(struct tally_arena *arena, struct list_head *watches,
 	mutex_unlock(&arena->watch_lock);
 }
 
-/**
- * tally_arena_unwatch - end a watch on an arena or on an object in it
- * @arena: the arena
- * @watch: was given once or initialised; its @gone does not run after this
- *
- * Context: process; does not wait for @gone when called from it.
+/*
+ * End a watch that was given, or only initialised: its gone() does not run
+ * after this, which waits for it unless called from it. Process context.
  */
 void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch)
 {
@@ -593,13 +539,7 @@ static struct tally_right *arena_right(struct tally_arena *arena,
 	return entry ? container_of(entry, struct tally_right, by_name) : NULL;
 }
 
-/**
- * tally_arena_access - what a peer may do in an arena
- * @arena: an arena of ours
- * @peer: name of a peer
- *
- * Return: TALLY_ACCESS_*.
- */
+/* What a peer may do in an arena: TALLY_ACCESS_*. With arena->lock held. */
 u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 {
 	struct tally_right *right = arena_right(arena, peer);
@@ -607,15 +547,9 @@ u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 	return right ? right->access : arena->config.access;
 }
 
-/**
- * tally_arena_give_access - change what a peer may do
- * @arena: an arena of ours
- * @peer: name of the peer, or "" for those without an entry
- * @access: TALLY_ACCESS_*
- *
- * Sessions go on with what they had, see tally_arena_set_access().
- *
- * Context: process, arena->lock held.
+/*
+ * Change what a peer may do, or with "" those without an entry. Sessions go on
+ * with what they had, see tally_arena_set_access(). With arena->lock held.
  * Return: 0 or -ENOMEM.
  */
 int tally_arena_give_access(struct tally_arena *arena, const char *peer,
@@ -652,15 +586,10 @@ err_free:
 	return err;
 }
 
-/**
- * tally_arena_right - walk the peers that have an entry of their own
- * @arena: an arena of ours
- * @id: of the one before, 0 to begin; gets that of the next
- * @name: gets the peer's name
- * @access: gets its TALLY_ACCESS_*
- *
- * Context: process.
- * Return: 0, or -ENOENT at the end.
+/*
+ * Walk the peers that have an entry of their own. *@id: of the one before, 0 to
+ * begin; gets that of the next. Process context. Return: 0, or -ENOENT at the
+ * end.
  */
 int tally_arena_right(struct tally_arena *arena, unsigned long *id,
 		      char name[TALLY_NAME_SIZE], u8 *access)
@@ -677,13 +606,9 @@ int tally_arena_right(struct tally_arena *arena, unsigned long *id,
 	return right ? 0 : -ENOENT;
 }
 
-/**
- * tally_arena_word_take - take a free entry of the word table
- * @arena: an arena of ours
- * @word: gets its offset
- *
- * Context: process, arena->lock held.
- * Return: 0 or -ENOSPC.
+/*
+ * Take a free entry of the word table; *@word gets its offset. With arena->lock
+ * held. Return: 0 or -ENOSPC.
  */
 int tally_arena_word_take(struct tally_arena *arena, u32 *word)
 {
@@ -702,12 +627,9 @@ int tally_arena_word_take(struct tally_arena *arena, u32 *word)
 	return 0;
 }
 
-/**
- * tally_arena_word_give - give an entry back
- * @arena: an arena of ours
- * @word: its offset; nothing can aim at it any more: the CPU may write it
- *
- * Context: process, arena->lock held.
+/*
+ * Give an entry back that nothing can aim at any more: the CPU may write it.
+ * With arena->lock held.
  */
 void tally_arena_word_give(struct tally_arena *arena, u32 word)
 {
@@ -719,13 +641,9 @@ void tally_arena_word_give(struct tally_arena *arena, u32 word)
 	__clear_bit(word / TALLY_ENTRY_SIZE, arena->bitmap);
 }
 
-/**
- * tally_arena_wait_ready - wait until an arena can be used
- * @arena: an arena of ours
- * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
- *
- * Context: process, sleeps, killable.
- * Return: 0, -ETIMEDOUT, -EINTR, -EIDRM.
+/*
+ * Wait until an arena can be used, @timeout jiffies at most; killable. Return:
+ * 0, -ETIMEDOUT, -EINTR, -EIDRM.
  */
 int tally_arena_wait_ready(struct tally_arena *arena, long timeout)
 {
@@ -741,14 +659,10 @@ int tally_arena_wait_ready(struct tally_arena *arena, long timeout)
 	return READ_ONCE(arena->state) == TALLY_ARENA_DEAD ? -EIDRM : 0;
 }
 
-/**
- * tally_arena_loop - the conn for the home's own operations
- * @arena: a nic arena of ours
- *
- * A conn that died is replaced in the background.
- *
- * Context: any.
- * Return: a reference, or NULL while there is none.
+/*
+ * The conn for the home's own operations on a nic arena, referenced, or NULL
+ * while there is none: one that died is replaced in the background. Any
+ * context.
  */
 struct tally_conn *tally_arena_loop(struct tally_arena *arena)
 {
@@ -767,29 +681,18 @@ struct tally_conn *tally_arena_loop(struct tally_arena *arena)
 	return NULL;
 }
 
-/**
- * tally_arena_word - address of an entry for the CPU
- * @arena: an arena of ours
- * @word: offset of the entry
- *
- * In a nic arena it may only be read, see "what may write a word" above.
- *
- * Context: any.
- * Return: the first of its two words.
+/*
+ * An entry for the CPU: the first of its two words. In a nic arena it may only
+ * be read, see "what may write a word" in home/arena.h. Any context.
  */
 u64 *tally_arena_word(struct tally_arena *arena, u32 word)
 {
 	return arena->words + word;
 }
 
-/**
- * tally_arena_loop_addr - address of an entry on the loopback conn
- * @arena: a nic arena of ours
- * @word: offset of the entry
- * @rkey: gets the key; 0 when there is no device (then there is no conn)
- *
- * Context: any, after tally_arena_loop().
- * Return: the address.
+/*
+ * Address of an entry on the loopback conn. *@rkey: gets the key; 0 when there
+ * is no device (then there is no conn). Any context, after tally_arena_loop().
  */
 u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
 {
@@ -806,11 +709,8 @@ u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
 	return addr;
 }
 
-/**
- * tally_arenas_start - make the arenas of a node that starts
- * @node: which
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Make the arenas of a node that starts: there are none. Return: 0 or -ENOMEM.
  */
 int tally_arenas_start(struct tally_node *node)
 {
@@ -831,10 +731,7 @@ int tally_arenas_start(struct tally_node *node)
 	return 0;
 }
 
-/**
- * tally_arenas_free - the last reference to the node is gone
- * @node: which; it has no arenas any more
- */
+/* The last reference to the node is gone, which has no arenas any more. */
 void tally_arenas_free(struct tally_node *node)
 {
 	struct tally_arenas *arenas = node->arenas;
@@ -843,6 +740,5 @@ void tally_arenas_free(struct tally_node *node)
 		return;
 	tally_names_destroy(&arenas->names);
 	xa_destroy(&arenas->ids);
-	mutex_destroy(&arenas->lock);
 	kfree(arenas);
 }

@@ -27,11 +27,8 @@ static void export_say_forget(struct tally_attach *attach, u32 object,
 		tally_stat_inc(&s->node->stats, TALLY_STAT_FORGET);
 }
 
-/**
- * tally_export_forget_object - tell its sessions to forget an object
- * @object: deleted
- *
- * Context: process, arena->lock held.
+/*
+ * Tell its sessions to forget an object that is deleted. With arena->lock held.
  */
 void tally_export_forget_object(struct tally_object *object)
 {
@@ -45,11 +42,9 @@ void tally_export_forget_object(struct tally_object *object)
 	}
 }
 
-/**
- * tally_export_forget_arena - tell all that attached to forget an arena
- * @arena: dead, all its objects are deleted
- *
- * Context: process.
+/*
+ * Tell all that attached to forget an arena that is dead, with all its objects.
+ * Process context.
  */
 void tally_export_forget_arena(struct tally_arena *arena)
 {
@@ -64,12 +59,7 @@ void tally_export_forget_arena(struct tally_arena *arena)
 	mutex_unlock(&arena->lock);
 }
 
-/**
- * tally_export_set_access - rights changed: fence those that hold more
- * @arena: which
- *
- * Context: process, arena->lock held.
- */
+/* Rights changed: fence those that hold more. With arena->lock held. */
 void tally_export_set_access(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
@@ -79,22 +69,17 @@ void tally_export_set_access(struct tally_arena *arena)
 	lockdep_assert_held(&arena->lock);
 	xa_for_each(&arena->attached, slot, attach) {
 		old = attach->access;
-		access = tally_arena_access(arena,
-						   attach->session->name);
+		access = tally_arena_access(arena, attach->session->name);
 		WRITE_ONCE(attach->access, access);
 		if (access < old)
 			tally_session_fence(attach->session, -EACCES);
 	}
 }
 
-/**
- * tally_arena_attached - walk the nodes that attached
- * @arena: an arena of ours
- * @slot: node slot of the one before, 0 to begin; gets that of the next
- * @name: gets the node's name
- *
- * Context: process.
- * Return: 0, or -ENOENT at the end.
+/*
+ * Walk the nodes that attached. *@slot: node slot of the one before, 0 to
+ * begin; gets that of the next. Process context. Return: 0, or -ENOENT at the
+ * end.
  */
 int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 			 char name[TALLY_NAME_SIZE])
@@ -120,12 +105,7 @@ static void attach_release(struct kref *ref)
 	kfree_rcu(attach, rcu);
 }
 
-/**
- * tally_attach_put - drop a reference
- * @attach: an attachment
- *
- * Context: any.
- */
+/* Any context. */
 void tally_attach_put(struct tally_attach *attach)
 {
 	kref_put(&attach->ref, attach_release);
@@ -139,14 +119,7 @@ static struct tally_attach *attach_load(struct tally_session *s, u32 arena)
 	return export ? xa_load(&export->attaches, arena) : NULL;
 }
 
-/**
- * tally_attach_find - the attachment of a session to an arena
- * @s: the session
- * @arena: id of the arena
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* The attachment of a session to an arena, referenced, or NULL. Any context. */
 struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena)
 {
 	struct tally_attach *attach;
@@ -159,13 +132,6 @@ struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena)
 	return attach;
 }
 
-/**
- * tally_open_get - take a reference
- * @open: of which the caller has one already
- *
- * Context: any.
- * Return: @open.
- */
 struct tally_open *tally_open_get(struct tally_open *open)
 {
 	kref_get(&open->ref);
@@ -190,24 +156,13 @@ static void open_release(struct kref *ref)
 	call_rcu(&open->rcu, open_free_memory);
 }
 
-/**
- * tally_open_put - drop a reference
- * @open: an open
- *
- * Context: any.
- */
+/* Any context. */
 void tally_open_put(struct tally_open *open)
 {
 	kref_put(&open->ref, open_release);
 }
 
-/**
- * tally_open_access - what the session may do with an object now
- * @open: as it has it
- *
- * Context: any.
- * Return: TALLY_ACCESS_*.
- */
+/* What the session may do with an object now: TALLY_ACCESS_*. Any context. */
 u8 tally_open_access(const struct tally_open *open)
 {
 	return READ_ONCE(open->attach->access);
@@ -343,12 +298,7 @@ static void export_reap(struct work_struct *work)
 		attach_end(export, attach);
 }
 
-/**
- * tally_exports_created - a session begins
- * @s: which
- *
- * Return: 0 or -ENOMEM.
- */
+/* A session begins. Return: 0 or -ENOMEM. */
 int tally_exports_created(struct tally_session *s)
 {
 	struct tally_export *export = kzalloc(sizeof(*export), GFP_KERNEL);
@@ -380,11 +330,9 @@ static void attach_repeat(struct tally_attach *attach)
 	mutex_unlock(&attach->arena->lock);
 }
 
-/**
- * tally_exports_live - the link of a session is up
- * @s: which
- *
- * Says again what could not be said or was not answered.
+/*
+ * The link of a session is up: say again what could not be said or was not
+ * answered.
  */
 void tally_exports_live(struct tally_session *s)
 {
@@ -398,11 +346,9 @@ void tally_exports_live(struct tally_session *s)
 	mutex_unlock(&export->lock);
 }
 
-/**
- * tally_exports_over - take back all a session was given
- * @s: fenced; its QPs are destroyed and no request comes any more
- *
- * Context: process, sleeps until the requests under way are answered.
+/*
+ * Take back all a session was given that is fenced: its QPs are destroyed and
+ * no request comes any more. Sleeps until the requests under way are answered.
  */
 void tally_exports_over(struct tally_session *s)
 {
@@ -422,12 +368,9 @@ void tally_exports_over(struct tally_session *s)
 	kfree_rcu(export, rcu);
 }
 
-/**
- * tally_export_private - what a type keeps of a session
- * @s: the session, from created() to over()
- * @type: the type
- *
- * Return: its place, NULL at first.
+/*
+ * Where a type keeps what it has of a session, from created() to over(); NULL
+ * at first.
  */
 void **tally_export_private(struct tally_session *s,
 			    const struct tally_type_ops *type)
@@ -437,33 +380,9 @@ void **tally_export_private(struct tally_session *s,
 	return &export->private[type->id];
 }
 
-static void attach_each(struct tally_attach *attach,
-			const struct tally_type_ops *type,
-			void (*fn)(struct tally_open *open))
-{
-	struct tally_open *open;
-	unsigned long id;
-
-	rcu_read_lock();
-	xa_for_each(&attach->opens, id, open) {
-		if (open->object->config.type != type ||
-		    !kref_get_unless_zero(&open->ref))
-			continue;
-		rcu_read_unlock();
-		fn(open);
-		tally_open_put(open);
-		rcu_read_lock();
-	}
-	rcu_read_unlock();
-}
-
-/**
- * tally_export_each - do something with all of a type that a session has open
- * @s: the session, from created() to over()
- * @type: the type
- * @fn: called for each, without locks
- *
- * Context: Rx.
+/*
+ * Call @fn, without locks, for all of a type that a session has open, from its
+ * created() to its over(). Rx.
  */
 void tally_export_each(struct tally_session *s,
 		       const struct tally_type_ops *type,
@@ -471,27 +390,31 @@ void tally_export_each(struct tally_session *s,
 {
 	struct tally_export *export = s->home;
 	struct tally_attach *attach;
-	unsigned long id;
+	unsigned long arena, id;
+	struct tally_open *open;
 
 	rcu_read_lock();
-	xa_for_each(&export->attaches, id, attach) {
+	xa_for_each(&export->attaches, arena, attach) {
 		if (!kref_get_unless_zero(&attach->ref))
 			continue;
-		rcu_read_unlock();
-		attach_each(attach, type, fn);
+		xa_for_each(&attach->opens, id, open) {
+			if (open->type != type ||
+			    !kref_get_unless_zero(&open->ref))
+				continue;
+			rcu_read_unlock();
+			fn(open);
+			tally_open_put(open);
+			rcu_read_lock();
+		}
 		tally_attach_put(attach);
-		rcu_read_lock();
 	}
 	rcu_read_unlock();
 }
 
-/**
- * tally_export_defer - go on with a request where one may sleep
- * @req: the request
- * @fn: goes on with it, and calls tally_export_done() before it replies: the
- *	end of the session waits for that
- *
- * Context: process, from the request upcall.
+/*
+ * Go on with a request where one may sleep: @fn calls tally_export_done()
+ * before it replies, which the end of the session waits for. From the request
+ * upcall.
  */
 void tally_export_defer(struct tally_sreq *req, work_func_t fn)
 {
@@ -502,12 +425,7 @@ void tally_export_defer(struct tally_sreq *req, work_func_t fn)
 	queue_work(req->session->node->wq, &req->work);
 }
 
-/**
- * tally_export_done - what was deferred is done, and about to be answered
- * @s: its session
- *
- * Context: process.
- */
+/* What was deferred is done, and about to be answered. Process context. */
 void tally_export_done(struct tally_session *s)
 {
 	struct tally_export *export = s->home;
@@ -776,12 +694,9 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 	return 0;
 }
 
-/**
- * tally_export_close - a session has no use for an object any more
- * @s: the session
- * @which: the object; nothing happens if it is not open
- *
- * Context: process, sleeps while keys are destroyed.
+/*
+ * A session has no use for an object any more; nothing happens if it is not
+ * open. Process context, sleeps while keys are destroyed.
  */
 void tally_export_close(struct tally_session *s,
 			const struct tally_wire_object *which)
@@ -836,14 +751,9 @@ static int object_forgotten(struct tally_session *s,
 	return err;
 }
 
-/**
- * tally_exports_forgotten - a peer will not aim at an object any more
- * @s: its session
- * @body: struct tally_wire_object
- * @len: its length
- *
- * Context: Rx.
- * Return: 0, or -EPROTO when it broke the protocol.
+/*
+ * A peer will not aim at an object any more, as it says. Rx. Return: 0, or
+ * -EPROTO when it broke the protocol.
  */
 int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len)
 {

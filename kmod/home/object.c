@@ -41,25 +41,15 @@ static void object_release(struct kref *ref)
 	queue_work(object->arena->node->wq, &object->free);
 }
 
-/**
- * tally_object_get - take a reference
- * @object: of which the caller has one already
- *
- * Context: any.
- * Return: @object.
- */
 struct tally_object *tally_object_get(struct tally_object *object)
 {
 	kref_get(&object->ref);
 	return object;
 }
 
-/**
- * tally_object_put - drop a reference
- * @object: freed later, from the node's workqueue, when it was the last; only
- *	then its entry may be used again
- *
- * Context: any.
+/*
+ * The object is freed later, from the node's workqueue; only then may its entry
+ * be used again. Any context.
  */
 void tally_object_put(struct tally_object *object)
 {
@@ -192,14 +182,7 @@ int tally_object_add(struct tally_object *object, const char **reason)
 	return err;
 }
 
-/**
- * tally_object_find - an object of ours by name
- * @arena: where
- * @name: its name
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* An object of ours by name, referenced, or NULL. Any context. */
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name)
 {
@@ -236,13 +219,9 @@ bool tally_object_exists(struct tally_node *node,
 	return exists;
 }
 
-/**
- * tally_object_next - walk the objects of an arena
- * @arena: where
- * @after: id to go on behind, 0 to begin
- *
- * Context: process.
- * Return: a reference to the live one with the next id, or NULL at the end.
+/*
+ * Walk the objects of an arena. @after: id to go on behind, 0 to begin. Return:
+ * the live one with the next id, referenced, or NULL.
  */
 struct tally_object *tally_object_next(struct tally_arena *arena, u32 after)
 {
@@ -259,13 +238,9 @@ struct tally_object *tally_object_next(struct tally_arena *arena, u32 after)
 	return object;
 }
 
-/**
- * tally_object_fill - what OPEN answers
- * @object: the object
- * @open: as the session has it, or NULL for our own users
- * @rep: filled
- *
- * Context: process, arena->lock held.
+/*
+ * What OPEN answers. @open: as the session has it, or NULL for our own users.
+ * With arena->lock held.
  */
 void tally_object_fill(struct tally_object *object, struct tally_open *open,
 		       struct tally_rep_open *rep)

@@ -176,12 +176,9 @@ static const char *serve_fault(const struct tally_sreq *req)
 	}
 }
 
-/**
- * tally_serve_request - a peer attaches, opens, closes or lists
- * @req: the request
- *
- * Context: Rx.
- * Return: true when the request was one of these and is or will be answered.
+/*
+ * A peer attaches, opens, closes or lists. Rx. Return: true when the request
+ * was one of these and is or will be answered.
  */
 bool tally_serve_request(struct tally_sreq *req)
 {
@@ -197,12 +194,9 @@ bool tally_serve_request(struct tally_sreq *req)
 	return true;
 }
 
-/**
- * tally_serve_object - a peer wants something of an object it has open
- * @type: the type that the request belongs to
- * @req: the request, which begins with struct tally_wire_object
- *
- * Context: Rx.
+/*
+ * A peer wants something of an object it has open, in a request of @type that
+ * begins with struct tally_wire_object. Rx.
  */
 void tally_serve_object(const struct tally_type_ops *type,
 			struct tally_sreq *req)
@@ -221,16 +215,10 @@ void tally_serve_object(const struct tally_type_ops *type,
 	tally_open_put(open);
 }
 
-/**
- * tally_serve_message - a peer says something about an object it has open
- * @type: the type that the message belongs to
- * @s: its session
- * @number: enum tally_msg_type
- * @body: begins with struct tally_wire_object
- * @len: its length
- *
- * Context: Rx.
- * Return: 0, or a negative errno when it broke the protocol.
+/*
+ * A peer says something about an object it has open, in a message of @type
+ * whose body begins with struct tally_wire_object. Rx. Return: 0, or a negative
+ * errno when it broke the protocol.
  */
 int tally_serve_message(const struct tally_type_ops *type,
 			struct tally_session *s, u16 number, const void *body,
@@ -248,12 +236,9 @@ int tally_serve_message(const struct tally_type_ops *type,
 	return err;
 }
 
-/**
- * tally_serve_malformed - refuse a request, and count it against the peer
- * @req: the request
- * @what: "malformed ...", constant
- *
- * Context: process.
+/*
+ * Refuse a request, and count it against the peer. @what: "malformed ...",
+ * constant. Process context.
  */
 void tally_serve_malformed(struct tally_sreq *req, const char *what)
 {

@@ -438,7 +438,8 @@ static enum tally_refusal handshake_admit(struct tally_handshake *hs)
 		return TALLY_REFUSE_AUTH;
 	reason = handshake_settle(hs, &s);
 	if (reason == TALLY_REFUSE_NAME_IN_USE)
-		snprintf(hs->text, sizeof(hs->text), "the name %s is in use by %pISpc, asked for by %pISpc",
+		snprintf(hs->text, sizeof(hs->text),
+			 "the name %s is in use by %pISpc, asked for by %pISpc",
 			 hs->peer->name, &hs->peer->addr, &hs->from);
 	if (reason)
 		return reason;
@@ -664,11 +665,9 @@ static struct tally_handshake *handshake_alloc(struct tally_node *node,
 	return hs;
 }
 
-/**
- * tally_handshake_connect - begin an attempt
- * @peer: the peer; under peer->lock
- *
- * Return: 0, and tally_peer_failed() or a session follows; or an errno.
+/*
+ * Begin an attempt, under peer->lock. Return: 0, and tally_peer_failed() or a
+ * session follows; or an errno.
  */
 int tally_handshake_connect(struct tally_peer *peer)
 {
@@ -704,11 +703,7 @@ int tally_handshake_connect(struct tally_peer *peer)
 	return 0;
 }
 
-/**
- * tally_handshake_cancel - give our attempt at a peer up
- * @peer: the peer
- * @err: why
- */
+/* Give our attempt at a peer up, if there is one. */
 void tally_handshake_cancel(struct tally_peer *peer, int err)
 {
 	struct tally_conn *conn = NULL;
@@ -764,14 +759,10 @@ static void handshake_make_room(struct tally_node *node,
 	tally_conn_fail(victim->conn, -EBUSY);
 }
 
-/**
- * tally_handshake_request - may this connection try to become a link?
- * @node: our node
- * @from: where from
- * @params: filled when it may
- *
- * Context: CM handler. tally_handshake_accepted() must follow.
- * Return: TALLY_REFUSE_NONE or why not.
+/*
+ * May this connection from @from try to become a link? @params: filled when it
+ * may. CM handler. Return: why not, or TALLY_REFUSE_NONE, and
+ * tally_handshake_accepted() must follow.
  */
 enum tally_refusal tally_handshake_request(struct tally_node *node,
 					   const struct sockaddr *from,
@@ -804,11 +795,7 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 	return TALLY_REFUSE_NONE;
 }
 
-/**
- * tally_handshake_accepted - what became of an accepted control conn
- * @params: as filled by tally_handshake_request()
- * @conn: the conn, whose reference passes on, or NULL
- */
+/* What became of it. @conn: the conn, whose reference passes on, or NULL. */
 void tally_handshake_accepted(struct tally_conn_params *params,
 			      struct tally_conn *conn)
 {
@@ -824,9 +811,9 @@ void tally_handshake_accepted(struct tally_conn_params *params,
 	handshake_put(hs);
 }
 
-/**
- * tally_handshakes_stop - end every incoming handshake and wait
- * @node: node that stops; its listener is gone
+/*
+ * End every incoming handshake of a node that stops and whose listener is gone,
+ * and wait.
  */
 void tally_handshakes_stop(struct tally_node *node)
 {

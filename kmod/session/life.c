@@ -208,13 +208,9 @@ int tally_session_start(struct tally_session *s)
 	return 0;
 }
 
-/**
- * tally_session_break_wait - break the link and wait until it is gone
- * @s: the session
- * @err: why
- *
- * Context: process; sleeps, bounded.
- * Return: 0 when every QP of it is destroyed; -ETIMEDOUT.
+/*
+ * Break the link and wait until every QP of it is destroyed. Sleeps, bounded.
+ * Return: 0 or -ETIMEDOUT.
  */
 int tally_session_break_wait(struct tally_session *s, int err)
 {
@@ -225,14 +221,7 @@ int tally_session_break_wait(struct tally_session *s, int err)
 	return 0;
 }
 
-/**
- * tally_session_fence_wait - fence a session and wait for its end
- * @s: the session
- * @err: why
- *
- * Context: process; sleeps, bounded.
- * Return: 0 when it has ended; -ETIMEDOUT.
- */
+/* Fence a session and wait for its end. The same. */
 int tally_session_fence_wait(struct tally_session *s, int err)
 {
 	tally_session_fence(s, err);
@@ -241,12 +230,9 @@ int tally_session_fence_wait(struct tally_session *s, int err)
 	return 0;
 }
 
-/**
- * tally_session_goodbye - leave in good order
- * @s: the session
- *
- * Context: process; waits for the peer to hang up, at most half a second,
- * then fences the session and waits for that, bounded.
+/*
+ * Leave in good order: wait for the peer to hang up, at most half a second,
+ * then fence the session and wait for that, bounded.
  */
 void tally_session_goodbye(struct tally_session *s)
 {

@@ -355,16 +355,10 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 	return 0;
 }
 
-/**
- * tally_link_lane_request - may this connection be a lane?
- * @s: session it names
- * @dev: device it came in on
- * @req: its connection data
- * @params: filled when it may
- *
- * Context: CM handler; sleeps for the MAC.
- * Return: TALLY_REFUSE_NONE, and tally_link_lane_accepted() must follow;
- * or why not.
+/*
+ * May this connection be a lane? @params: filled when it may. CM handler;
+ * sleeps for the MAC. Return: why not, or TALLY_REFUSE_NONE, and
+ * tally_link_lane_accepted() must follow.
  */
 enum tally_refusal tally_link_lane_request(struct tally_session *s,
 					   struct tally_dev *dev,
@@ -389,10 +383,8 @@ enum tally_refusal tally_link_lane_request(struct tally_session *s,
 	return TALLY_REFUSE_NONE;
 }
 
-/**
- * tally_link_lane_accepted - what became of an accepted lane
- * @s: the session
- * @conn: the conn, whose reference passes to the session, or NULL
+/*
+ * What became of it: the conn, whose reference passes to the session, or NULL.
  */
 void tally_link_lane_accepted(struct tally_session *s,
 			      struct tally_conn *conn)

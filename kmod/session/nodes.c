@@ -204,14 +204,10 @@ err_stop:
 	return err;
 }
 
-/**
- * tally_node_add - start a node
- * @net: namespace it lives in
- * @config: what it is to be; checked by the caller
- * @reason: gets a constant sentence on error
- *
- * Context: process; the caller's keyrings are searched.
- * Return: 0, -EEXIST, -EADDRINUSE, -ENOKEY, -ENOMEM, …
+/*
+ * Start a node as @config, which the caller has checked, says. The caller's
+ * keyrings are searched. @reason: gets a constant sentence on error, or stays
+ * as it is. Return: 0, -EEXIST, -EADDRINUSE, -ENOKEY, -ENOMEM, ...
  */
 int tally_node_add(struct net *net, const struct tally_node_config *config,
 		   const char **reason)
@@ -239,14 +235,10 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 	return err;
 }
 
-/**
- * tally_node_del - begin to stop a node
- * @node: the node, referenced by the caller
- *
- * New operations get -ESHUTDOWN from now on. It leaves the list when all is
- * done; node->stopped is completed then.
- *
- * Return: 0; -EALREADY.
+/*
+ * Begin to stop a node: new operations get -ESHUTDOWN from now on. It leaves
+ * the list when all is done; node->stopped is completed then. Return: 0 or
+ * -EALREADY.
  */
 int tally_node_del(struct tally_node *node)
 {
@@ -262,7 +254,10 @@ int tally_node_del(struct tally_node *node)
 	return err;
 }
 
-/* In any namespace, by its inode number: it may have lost its name. */
+/*
+ * A node by name in any namespace, which may have lost its own: @netns is its
+ * inode number. Return: referenced, or NULL.
+ */
 struct tally_node *tally_node_find_in(u32 netns, const char *name)
 {
 	struct tally_node *node;
@@ -275,24 +270,15 @@ struct tally_node *tally_node_find_in(u32 netns, const char *name)
 	return node;
 }
 
-/**
- * tally_node_find - find a node by name
- * @net: namespace
- * @name: its name; NULL or "" for the first
- *
- * Return: referenced, or NULL.
- */
+/* A node by name; NULL or "" for the first. Return: referenced, or NULL. */
 struct tally_node *tally_node_find(struct net *net, const char *name)
 {
 	return tally_node_find_in(net->ns.inum, name && *name ? name : NULL);
 }
 
-/**
- * tally_node_next - walk the nodes of a namespace
- * @net: namespace, NULL for all
- * @after: id of the one before, 0 to begin
- *
- * Return: the next one, referenced, or NULL.
+/*
+ * Walk the nodes of a namespace, NULL for all. @after: id of the one before, 0
+ * to begin. Return: the next one, referenced, or NULL.
  */
 struct tally_node *tally_node_next(struct net *net, u32 after)
 {
@@ -309,12 +295,7 @@ struct tally_node *tally_node_next(struct net *net, u32 after)
 	return next;
 }
 
-/**
- * tally_nodes_init - there is no node yet
- * @ops: the layers above
- *
- * Return: 0 or -ENOMEM.
- */
+/* @ops: the layers above. Return: 0 or -ENOMEM. */
 int tally_nodes_init(const struct tally_node_ops *ops)
 {
 	node_ops = ops;
@@ -322,11 +303,7 @@ int tally_nodes_init(const struct tally_node_ops *ops)
 	return nodes_wq ? 0 : -ENOMEM;
 }
 
-/**
- * tally_nodes_exit - stop every node and wait for it
- *
- * Context: process. Netlink is gone: no node can be added.
- */
+/* Stop every node and wait for it. Netlink is gone: no node can be added. */
 void tally_nodes_exit(void)
 {
 	struct tally_node *node;

@@ -16,44 +16,15 @@ static void peer_free(struct kref *ref)
 	kfree_rcu(peer, rcu);
 }
 
-/**
- * tally_peer_get - take a reference
- * @peer: a peer the caller may use
- *
- * Return: @peer.
- */
 struct tally_peer *tally_peer_get(struct tally_peer *peer)
 {
 	kref_get(&peer->ref);
 	return peer;
 }
 
-/**
- * tally_peer_put - give a reference back
- * @peer: the peer
- */
 void tally_peer_put(struct tally_peer *peer)
 {
 	kref_put(&peer->ref, peer_free);
-}
-
-/* Try again after @ms; the node's reference keeps the peer until stop. */
-static void peer_retry(struct tally_peer *peer, u32 ms)
-{
-	lockdep_assert_held(&peer->lock);
-	if (!peer->dead)
-		mod_delayed_work(peer->node->wq, &peer->connect,
-				 msecs_to_jiffies(ms));
-}
-
-/* The wait doubles; a random quarter keeps two sides from meeting for ever. */
-static void peer_backoff(struct tally_peer *peer)
-{
-	u32 ms = peer->backoff_ms;
-
-	lockdep_assert_held(&peer->lock);
-	peer->backoff_ms = min_t(u32, 2 * ms, BACKOFF_MAX);
-	peer_retry(peer, ms + get_random_u32_below(ms / 4 + 1));
 }
 
 static bool peer_needs_link(struct tally_peer *peer)
@@ -62,6 +33,22 @@ static bool peer_needs_link(struct tally_peer *peer)
 	return !peer->dead && !peer->attempt &&
 	       (!peer->session ||
 		READ_ONCE(peer->session->state) == TALLY_SESSION_BROKEN);
+}
+
+/*
+ * Try again after a while, where that is needed; the node's reference keeps the
+ * peer until stop. The wait doubles; a random quarter keeps two sides from
+ * meeting for ever.
+ */
+static void peer_retry(struct tally_peer *peer)
+{
+	u32 ms = peer->backoff_ms;
+
+	if (!peer_needs_link(peer))
+		return;
+	peer->backoff_ms = min_t(u32, 2 * ms, BACKOFF_MAX);
+	ms += get_random_u32_below(ms / 4 + 1);
+	mod_delayed_work(peer->node->wq, &peer->connect, msecs_to_jiffies(ms));
 }
 
 static void peer_connect(struct work_struct *work)
@@ -81,18 +68,14 @@ static void peer_connect(struct work_struct *work)
 			peer->last_error = err;
 	}
 	/* Still, while the peer tries itself, or where the attempt failed. */
-	if (peer_needs_link(peer))
-		peer_backoff(peer);
+	peer_retry(peer);
 	mutex_unlock(&peer->lock);
 	memalloc_noio_restore(noio);
 }
 
-/**
- * tally_peer_failed - our attempt at a peer came to nothing
- * @peer: the peer
- * @err: errno
- * @refusal: enum tally_refusal when we were turned away, else 0
- * @text: the sentence that came with it, or NULL
+/*
+ * Our attempt came to nothing. @refusal: enum tally_refusal when we were turned
+ * away, else 0. @text: the sentence that came with it, or NULL.
  */
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text)
@@ -101,8 +84,7 @@ void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 	peer->last_error = err;
 	peer->last_refusal = refusal;
 	strscpy(peer->last_text, text ?: "", sizeof(peer->last_text));
-	if (peer_needs_link(peer))
-		peer_backoff(peer);
+	peer_retry(peer);
 	mutex_unlock(&peer->lock);
 }
 
@@ -128,7 +110,7 @@ static void peer_link_lost(struct tally_session *s)
 	mutex_lock(&peer->lock);
 	peer->backoff_ms = BACKOFF_MIN;
 	if (peer_needs_link(peer))
-		peer_retry(peer, 0);
+		mod_delayed_work(peer->node->wq, &peer->connect, 0);
 	mutex_unlock(&peer->lock);
 }
 
@@ -141,8 +123,7 @@ static void peer_session_over(struct tally_session *s)
 	mine = peer->session == s;
 	if (mine)
 		peer->session = NULL;
-	if (peer_needs_link(peer))
-		peer_backoff(peer);
+	peer_retry(peer);
 	mutex_unlock(&peer->lock);
 	if (mine)
 		tally_session_put(s);
@@ -186,12 +167,7 @@ int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 	return -ESHUTDOWN;
 }
 
-/**
- * tally_peer_any_session - the session, whatever its state
- * @peer: the peer
- *
- * Return: referenced, or NULL.
- */
+/* The session, whatever its state, referenced, or NULL. */
 struct tally_session *tally_peer_any_session(struct tally_peer *peer)
 {
 	struct tally_session *s;
@@ -202,12 +178,7 @@ struct tally_session *tally_peer_any_session(struct tally_peer *peer)
 	return s;
 }
 
-/**
- * tally_peer_session - the session, if it is LIVE or BROKEN
- * @peer: the peer
- *
- * Return: referenced, or NULL.
- */
+/* The session, if it is LIVE or BROKEN, referenced, or NULL. */
 struct tally_session *tally_peer_session(struct tally_peer *peer)
 {
 	struct tally_session *s = tally_peer_any_session(peer);
@@ -222,14 +193,7 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 	return NULL;
 }
 
-/**
- * tally_peer_find - find a peer by name
- * @node: our node
- * @name: its name
- *
- * Context: any.
- * Return: referenced, or NULL.
- */
+/* A peer by name, referenced, or NULL. Any context. */
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 {
 	struct tally_peer *peer = NULL;
@@ -245,13 +209,9 @@ struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 	return peer;
 }
 
-/**
- * tally_peer_next - walk the peers of a node
- * @node: our node
- * @after: id of the one before, 0 to begin
- *
- * Context: any.
- * Return: the next one, referenced, or NULL.
+/*
+ * Walk the peers of a node. @after: id of the one before, 0 to begin. Return:
+ * the next one, referenced, or NULL. Any context.
  */
 struct tally_peer *tally_peer_next(struct tally_node *node, u32 after)
 {
@@ -301,10 +261,7 @@ static void peer_remove(struct tally_peer *peer)
 	queue_work(node->end_wq, &peer->stop);
 }
 
-/**
- * tally_peers_stop - delete all peers at once and wait
- * @node: node that stops: no peer can be added
- */
+/* Delete all peers of a node that stops, at once, and wait. */
 void tally_peers_stop(struct tally_node *node)
 {
 	struct tally_peer *peer;
@@ -363,17 +320,14 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 		tally_peer_put(peer);
 		return err;
 	}
+	/* Whatever deletes it waits for the lock. */
+	mod_delayed_work(node->wq, &peer->connect, 0);
 	return 0;
 }
 
-/**
- * tally_peer_add - configure a peer and start connecting
- * @node: our node
- * @name: its name, valid
- * @addr: its address and port
- * @reason: gets a constant sentence on error
- *
- * Return: 0, -EEXIST, -EINVAL, -ESHUTDOWN, -ENOMEM.
+/*
+ * Configure a peer and start connecting. @name: valid; @reason: gets a constant
+ * sentence on error. Return: 0, -EEXIST, -EINVAL, -ESHUTDOWN, -ENOMEM.
  */
 int tally_peer_add(struct tally_node *node, const char *name,
 		   const struct sockaddr_storage *addr, const char **reason)
@@ -391,22 +345,11 @@ int tally_peer_add(struct tally_node *node, const char *name,
 	mutex_lock(&node->lock);
 	err = peer_insert(peer, reason);
 	mutex_unlock(&node->lock);
-	if (!err) {
-		mutex_lock(&peer->lock);
-		peer_retry(peer, 0);
-		mutex_unlock(&peer->lock);
-	}
 	tally_peer_put(peer);
 	return err;
 }
 
-/**
- * tally_peer_del - forget a peer; its session ends soon after
- * @node: our node
- * @name: its name
- *
- * Return: 0 or -ENOENT.
- */
+/* Forget a peer; its session ends soon after. Return: 0 or -ENOENT. */
 int tally_peer_del(struct tally_node *node, const char *name)
 {
 	struct tally_peer *peer = tally_peer_find(node, name);

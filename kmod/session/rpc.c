@@ -302,36 +302,17 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 	return err;
 }
 
-/* Take @call's place on the new link, unless it is done meanwhile. */
-static struct rpc_call *rpc_resend_claim(struct tally_rpc *rpc, u32 slot,
-					 u32 link)
-{
-	struct rpc_call *call;
-
-	spin_lock(&rpc->lock);
-	call = rpc->call[slot];
-	if (call && call->link && call->link < link) {
-		call->link = link;
-		kref_get(&call->ref);
-	} else {
-		call = NULL;
-	}
-	spin_unlock(&rpc->lock);
-	return call;
-}
-
-/**
- * tally_rpc_resend - send open requests again on a new link
- * @s: session, LIVE again
- *
- * Only what had been given to an older link: a request that never was is
- * about to be sent by its own caller.
+/*
+ * Send open requests again on a new link, but only what had been given to an
+ * older one: a request that never was is about to be sent by its own caller.
  */
 void tally_rpc_resend(struct tally_session *s)
 {
+	struct tally_rpc *rpc = s->rpc;
 	struct tally_msg_head head;
 	struct tally_conn *ctrl;
 	struct rpc_call *call;
+	bool claimed;
 	u32 link, i;
 	int err = 0;
 
@@ -339,10 +320,17 @@ void tally_rpc_resend(struct tally_session *s)
 	if (!ctrl)
 		return;
 	for (i = 0; !err && i < TALLY_RPC_SLOTS; i++) {
-		call = rpc_resend_claim(s->rpc, i, link);
+		call = rpc_slot_get(rpc, i);
 		if (!call)
 			continue;
-		err = rpc_transmit(ctrl, &head, call);
+		spin_lock(&rpc->lock);
+		claimed = rpc->call[i] == call && call->link &&
+			  call->link < link;
+		if (claimed)
+			call->link = link;
+		spin_unlock(&rpc->lock);
+		if (claimed)
+			err = rpc_transmit(ctrl, &head, call);
 		if (err)
 			tally_conn_fail(ctrl, err);
 		rpc_call_put(call);
@@ -359,10 +347,7 @@ static void rpc_finish(struct tally_session *s, struct rpc_call *call,
 	rpc_slot_clear(s, call, false);
 }
 
-/**
- * tally_rpc_close - end every open request; its outcome is unknown
- * @s: session, OVER
- */
+/* End every open request of a session that is OVER; its outcome is unknown. */
 void tally_rpc_close(struct tally_session *s)
 {
 	struct rpc_call *call;
@@ -377,17 +362,10 @@ void tally_rpc_close(struct tally_session *s)
 	}
 }
 
-/**
- * tally_rpc_receive_reply - a REPLY came
- * @s: session
- * @hdr: its header
- * @body: its body
- * @len: length of the body
- *
- * Errnos that mean something to the kernel alone, from ERESTARTSYS on, are no
- * answers: our callers return what comes.
- *
- * Return: 0; -EPROTO when it answers nothing we asked.
+/*
+ * A REPLY came; -EPROTO when it answers nothing we asked. Errnos that mean
+ * something to the kernel alone, from ERESTARTSYS on, are no answers: our
+ * callers return what comes.
  */
 int tally_rpc_receive_reply(struct tally_session *s,
 			    const struct tally_hdr *hdr, const void *body,
@@ -467,15 +445,7 @@ void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
 	tally_session_put(s);
 }
 
-/**
- * tally_rpc_receive_request - a request came
- * @s: session
- * @hdr: its header
- * @body: its body
- * @len: length of the body
- *
- * Return: 0; -EPROTO when slot or number are not what may come now.
- */
+/* A request came; -EPROTO when slot or number are not what may come now. */
 int tally_rpc_receive_request(struct tally_session *s,
 			      const struct tally_hdr *hdr, const void *body,
 			      u32 len)

@@ -18,37 +18,19 @@ static void session_release(struct kref *ref)
 	queue_work(s->node->wq, &s->free_work);
 }
 
-/**
- * tally_session_get - take a reference
- * @s: a session the caller may use
- *
- * Return: @s.
- */
 struct tally_session *tally_session_get(struct tally_session *s)
 {
 	kref_get(&s->ref);
 	return s;
 }
 
-/**
- * tally_session_put - give a reference back
- * @s: from tally_session_get() or a function that says so
- *
- * Context: any.
- */
+/* Any context. */
 void tally_session_put(struct tally_session *s)
 {
 	kref_put(&s->ref, session_release);
 }
 
-/**
- * tally_session_find - find a session by its id
- * @node: our node
- * @id: the id
- *
- * Context: any.
- * Return: referenced, or NULL; it may be OVER.
- */
+/* A session by its id, referenced, or NULL; it may be OVER. Any context. */
 struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 {
 	struct tally_session *s;
@@ -61,14 +43,7 @@ struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 	return s;
 }
 
-/**
- * tally_session_at - the session that has a node slot
- * @node: our node
- * @slot: the slot
- *
- * Context: any.
- * Return: referenced, or NULL; it may be OVER.
- */
+/* The session that has a node slot; the same. */
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 {
 	struct tally_session *s;
@@ -81,12 +56,7 @@ struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 	return s;
 }
 
-/**
- * tally_session_is_live - is its link up?
- * @s: the session
- *
- * Return: the answer, which may be old when it is read.
- */
+/* Is its link up? The answer may be old when it is read. */
 bool tally_session_is_live(struct tally_session *s)
 {
 	return READ_ONCE(s->state) == TALLY_SESSION_LIVE;
@@ -115,15 +85,10 @@ struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash)
 	return conn;
 }
 
-/**
- * tally_session_link - the way of a message, and the number of the link
- * @s: the session
- * @type: enum tally_msg_type
- * @head: filled: what its header says; a request and a reply have more to say
- * @link: gets the number
- *
- * Context: any.
- * Return: the control conn of the link there is, referenced, or NULL.
+/*
+ * The way of a message: the control conn of the link there is, referenced, or
+ * NULL. @head gets what a header says; a request and a reply have more to say.
+ * @link: gets the number of the link. Any context.
  */
 struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head, u32 *link)
@@ -148,7 +113,7 @@ struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 	return ctrl;
 }
 
-/* tally_session_link(), for what need not know the number. */
+/* The same, for what need not know the number. */
 struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head)
 {
@@ -220,10 +185,8 @@ bool tally_session_set_state(struct tally_session *s,
 	return true;
 }
 
-/**
- * tally_session_queue - queue a work of the session
- * @s: the session
- * @work: its work, which gives the reference back that it gets here
+/*
+ * Queue a work item of the session; it gives back the reference that it gets.
  */
 void tally_session_queue(struct tally_session *s, struct work_struct *work)
 {
@@ -253,13 +216,7 @@ static void session_drop_link(struct tally_session *s, int err)
 	tally_session_queue(s, &s->link_work);
 }
 
-/**
- * tally_session_break - the link is no good any more
- * @s: the session
- * @err: why; the first error wins
- *
- * Context: any.
- */
+/* The link is no good any more; the first error wins. Any context. */
 void tally_session_break(struct tally_session *s, int err)
 {
 	unsigned long flags;
@@ -290,15 +247,10 @@ void tally_session_fence(struct tally_session *s, int err)
 		session_drop_link(s, err);
 }
 
-/**
- * tally_session_violation - the peer broke the protocol
- * @s: its session
- * @what: which rule, for the log of events
- *
- * Counted; the link is broken. What the peer held goes with its lease unless
- * it comes back and behaves.
- *
- * Context: process.
+/*
+ * The peer broke the rule @what: counted, told, and the link is broken. What
+ * the peer held goes with its lease unless it comes back and behaves. Process
+ * context.
  */
 void tally_session_violation(struct tally_session *s, const char *what)
 {
