@@ -62,13 +62,28 @@ static void link_conn_down(struct tally_conn *conn, int err)
 	link_conn_end(conn->owner, conn, err);
 }
 
-/* The link is complete: say so, once, to the layers above. */
+static void link_send_active(struct tally_session *s, u16 type)
+{
+	struct tally_msg_active active = {
+		.slot = cpu_to_be16(s->peer_slot),
+	};
+
+	tally_session_send(s, type, &active, sizeof(active));
+}
+
+/*
+ * The link is complete: say so, once, to the layers above. The initiator hears of
+ * it before anything that they send, and may answer before the state has changed:
+ * what comes then waits for the mutex.
+ */
 static void link_go_live(struct tally_session *s)
 {
 	unsigned long flags;
 	bool live;
 
 	mutex_lock(&s->upcall);
+	if (!s->initiator)
+		link_send_active(s, TALLY_MSG_ACTIVE_ACK);
 	spin_lock_irqsave(&s->lock, flags);
 	live = s->lanes_up == s->lanes &&
 	       tally_session_set_state(s, TALLY_SESSION_LIVE, 0);
@@ -89,22 +104,6 @@ static void link_go_live(struct tally_session *s)
 	mutex_unlock(&s->upcall);
 }
 
-static void link_send_active(struct tally_session *s, u16 type)
-{
-	struct tally_msg_active active = {
-		.slot = cpu_to_be16(s->peer_slot),
-	};
-
-	tally_session_send(s, type, &active, sizeof(active));
-}
-
-/* Responder: ACTIVE came and every lane is up. */
-static void link_answer_active(struct tally_session *s)
-{
-	link_send_active(s, TALLY_MSG_ACTIVE_ACK);
-	link_go_live(s);
-}
-
 void tally_link_lanes_work(struct work_struct *work)
 {
 	struct tally_session *s = container_of(work, struct tally_session,
@@ -114,7 +113,7 @@ void tally_link_lanes_work(struct work_struct *work)
 	if (s->initiator)
 		link_send_active(s, TALLY_MSG_ACTIVE);
 	else if (READ_ONCE(s->active))
-		link_answer_active(s);
+		link_go_live(s);
 	memalloc_noio_restore(noio);
 	tally_session_put(s);
 }
@@ -218,7 +217,7 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 		return -EPROTO;
 	tally_lease_renewed(s, s->asked_at);
 	if (complete)
-		link_answer_active(s);
+		link_go_live(s);
 	return 0;
 }
 
@@ -268,8 +267,13 @@ static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
 	case TALLY_MSG_RENEW_ACK:
 		return link_renew_came(s, type, body, len);
 	}
-	if (!tally_session_is_live(s))
-		return -EPROTO;
+	if (!tally_session_is_live(s)) {
+		/* See link_go_live(). */
+		mutex_lock(&s->upcall);
+		mutex_unlock(&s->upcall);
+		if (!tally_session_is_live(s))
+			return -EPROTO;
+	}
 	if (type == TALLY_MSG_REPLY)
 		return tally_rpc_receive_reply(s, hdr, body, len);
 	if (type >= TALLY_MSG_ATTACH && type < TALLY_MSG_FORGET)
