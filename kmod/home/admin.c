@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "home/admin.h"
 
-#include "base/name.h"
 #include "home/export.h"
 
 static void watches_gone(struct tally_arena *arena, struct list_head *watches)
@@ -106,16 +105,14 @@ void tally_arenas_stop(struct tally_node *node)
 /*
  * Change what a peer may do, or with "" those without an entry. A session that
  * was given more than it may have now is fenced: the fabric knows only the keys
- * it was given. Process context. Return: 0, -EINVAL, -ENOMEM.
+ * it was given. The caller has checked the values. Process context. Return: 0
+ * or -ENOMEM.
  */
 int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 			   u8 access)
 {
 	int err;
 
-	if (access > TALLY_ACCESS_RW ||
-	    (peer[0] && !tally_name_valid(peer, strlen(peer))))
-		return -EINVAL;
 	mutex_lock(&arena->lock);
 	err = tally_arena_give_access(arena, peer, access);
 	if (!err)

@@ -7,7 +7,6 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "base/name.h"
 #include "transport/loop.h"
 #include "transport/probe.h"
 
@@ -339,25 +338,6 @@ err_free:
 	return NULL;
 }
 
-static const char *arena_config_fault(const struct tally_arena_config *config)
-{
-	if (!tally_name_valid(config->name,
-			      strnlen(config->name, TALLY_NAME_SIZE)))
-		return "not a valid arena name";
-	if (config->mode > TALLY_MODE_CPU)
-		return "unknown mode";
-	if (config->access > TALLY_ACCESS_RW)
-		return "unknown access";
-	if (!IS_ALIGNED(config->words, PAGE_SIZE) ||
-	    config->words > TALLY_WORDS_MAX)
-		return "word table is not whole pages or above 2 MiB";
-	if (config->perm & ~0777)
-		return "only permission bits are allowed";
-	if (config->mode == TALLY_MODE_CPU && config->dev[0])
-		return "a cpu arena has no device";
-	return NULL;
-}
-
 static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 		       const char **reason)
 {
@@ -388,7 +368,8 @@ static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 }
 
 /*
- * Make an arena. The search for a device goes on in the background. Process
+ * Make an arena. The caller has checked every value of @config, which is
+ * copied, by itself. The search for a device goes on in the background. Process
  * context, does not wait for the network. Return: 0 or a negative errno, with
  * @reason.
  */
@@ -399,9 +380,10 @@ int tally_arena_add(struct tally_node *node,
 	struct tally_arena *arena;
 	int err;
 
-	*reason = arena_config_fault(config);
-	if (*reason)
+	if (config->mode == TALLY_MODE_CPU && config->dev[0]) {
+		*reason = "a cpu arena has no device";
 		return -EINVAL;
+	}
 	arena = arena_alloc(config);
 	if (!arena) {
 		*reason = "no memory for the word table";

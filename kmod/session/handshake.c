@@ -22,7 +22,6 @@
 #include "base/work.h"
 #include "session/handshake.h"
 #include "session/lease.h"
-#include "session/link.h"
 #include "transport/cm.h"
 
 #define HANDSHAKE_TIMEOUT	(5 * HZ)
@@ -636,7 +635,7 @@ static void handshake_down(struct tally_conn *conn, int err)
 	handshake_finish(hs);
 	if (!hs->incoming)
 		tally_peer_failed(hs->peer, err, hs->refusal ?: conn->refusal,
-				  hs->refusal ? hs->text : NULL);
+				  hs->text);
 	tally_conn_put(conn);
 	handshake_put(hs);
 }

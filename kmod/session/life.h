@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A session from its beginning to its end. */
+/* A session from its beginning to its end, and its link. */
 #ifndef TALLY_LIFE_H
 #define TALLY_LIFE_H
 
@@ -11,5 +11,14 @@ int tally_session_start(struct tally_session *s);
 int tally_session_break_wait(struct tally_session *s, int err);
 int tally_session_fence_wait(struct tally_session *s, int err);
 void tally_session_goodbye(struct tally_session *s);
+
+int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
+		    bool resumed, bool initiator, const u8 *key, u64 since);
+enum tally_refusal tally_link_lane_request(struct tally_session *s,
+					   struct tally_dev *dev,
+					   const struct tally_cm_req *req,
+					   struct tally_conn_params *params);
+void tally_link_lane_accepted(struct tally_session *s,
+			      struct tally_conn *conn);
 
 #endif

@@ -3,7 +3,6 @@
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include "session/handshake.h"
-#include "session/link.h"
 #include "session/nodes.h"
 #include "transport/listen.h"
 

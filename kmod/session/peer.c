@@ -75,7 +75,7 @@ static void peer_connect(struct work_struct *work)
 
 /*
  * Our attempt came to nothing. @refusal: enum tally_refusal when we were turned
- * away, else 0. @text: the sentence that came with it, or NULL.
+ * away, else 0. @text: the sentence that came with it, or "".
  */
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text)
@@ -83,7 +83,7 @@ void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 	mutex_lock(&peer->lock);
 	peer->last_error = err;
 	peer->last_refusal = refusal;
-	strscpy(peer->last_text, text ?: "", sizeof(peer->last_text));
+	strscpy(peer->last_text, text, sizeof(peer->last_text));
 	peer_retry(peer);
 	mutex_unlock(&peer->lock);
 }
