@@ -189,15 +189,7 @@ static int main_message(struct tally_session *s, u16 number, const void *body,
 
 static int main_node_start(struct tally_node *node)
 {
-	int err;
-
-	err = tally_arenas_start(node);
-	if (err)
-		return err;
-	err = tally_views_start(node);
-	if (err)
-		tally_arenas_stop(node);
-	return err;
+	return tally_arenas_start(node) ?: tally_views_start(node);
 }
 
 static void main_node_stop(struct tally_node *node)

@@ -28,20 +28,21 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		     const char **reason)
 {
 	struct tally_object *object;
-	struct tally_name *entry;
+	int err = 0;
 
 	mutex_lock(&arena->lock);
-	entry = tally_names_find(&arena->names, name);
-	if (!entry) {
-		mutex_unlock(&arena->lock);
+	object = tally_names_lookup(&arena->names, name, struct tally_object,
+				    by_name);
+	if (!object) {
 		*reason = "no object of that name";
-		return -ENOENT;
-	}
-	object = container_of(entry, struct tally_object, by_name);
-	if (type && object->config.type->id != type) {
-		mutex_unlock(&arena->lock);
+		err = -ENOENT;
+	} else if (type && object->config.type->id != type) {
 		*reason = "the object is of another type";
-		return -EPROTOTYPE;
+		err = -EPROTOTYPE;
+	}
+	if (err) {
+		mutex_unlock(&arena->lock);
+		return err;
 	}
 	tally_names_del(&arena->names, &object->by_name);
 	WRITE_ONCE(object->live, false);

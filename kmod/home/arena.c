@@ -214,7 +214,6 @@ static void arena_try(struct tally_arena *arena)
 static void arena_renew_loop(struct tally_arena *arena)
 {
 	struct tally_conn *old = arena->loop, *loop;
-	unsigned long flags;
 
 	if (!old || tally_conn_is_up(old))
 		return;
@@ -224,9 +223,7 @@ static void arena_renew_loop(struct tally_arena *arena)
 		arena_kick(arena, ARENA_RETRY);
 		return;
 	}
-	spin_lock_irqsave(&arena->spin, flags);
-	arena->loop = loop;
-	spin_unlock_irqrestore(&arena->spin, flags);
+	arena_publish(arena, arena->dev, loop, arena->loop_mr);
 	tally_conn_put(old);
 }
 
@@ -405,14 +402,6 @@ int tally_arena_add(struct tally_node *node,
 	return err;
 }
 
-static struct tally_arena *arenas_lookup(struct tally_arenas *arenas,
-					 const char *name)
-{
-	struct tally_name *entry = tally_names_find(&arenas->names, name);
-
-	return entry ? container_of(entry, struct tally_arena, by_name) : NULL;
-}
-
 /*
  * Take an arena out of its node; with NULL any one, and nothing may be added
  * any more. Process context. Return: the node's reference to it, or NULL.
@@ -427,7 +416,8 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 	if (!name)
 		arenas->stopped = true;
 	rcu_read_lock();
-	arena = name ? arenas_lookup(arenas, name) :
+	arena = name ? tally_names_lookup(&arenas->names, name,
+					  struct tally_arena, by_name) :
 		       xa_find(&arenas->ids, &id, ULONG_MAX, XA_PRESENT);
 	rcu_read_unlock();
 	if (arena) {
@@ -444,7 +434,8 @@ struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 	struct tally_arena *arena;
 
 	rcu_read_lock();
-	arena = arenas_lookup(node->arenas, name);
+	arena = tally_names_lookup(&node->arenas->names, name,
+				   struct tally_arena, by_name);
 	if (arena && !kref_get_unless_zero(&arena->ref))
 		arena = NULL;
 	rcu_read_unlock();
@@ -511,21 +502,14 @@ void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch)
 		mutex_unlock(&arena->watch_lock);
 }
 
-static struct tally_right *arena_right(struct tally_arena *arena,
-				       const char *peer)
-{
-	struct tally_name *entry;
-
-	lockdep_assert_held(&arena->lock);
-	entry = tally_names_find(&arena->rights_by_name, peer);
-	return entry ? container_of(entry, struct tally_right, by_name) : NULL;
-}
-
 /* What a peer may do in an arena: TALLY_ACCESS_*. With arena->lock held. */
 u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 {
-	struct tally_right *right = arena_right(arena, peer);
+	struct tally_right *right;
 
+	lockdep_assert_held(&arena->lock);
+	right = tally_names_lookup(&arena->rights_by_name, peer,
+				   struct tally_right, by_name);
 	return right ? right->access : arena->config.access;
 }
 
@@ -537,16 +521,21 @@ u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 			    u8 access)
 {
-	struct tally_right *right = arena_right(arena, peer);
+	struct tally_right *right;
 	u32 id;
 	int err;
 
-	if (!peer[0])
+	lockdep_assert_held(&arena->lock);
+	if (!peer[0]) {
 		arena->config.access = access;
-	else if (right)
-		right->access = access;
-	if (!peer[0] || right)
 		return 0;
+	}
+	right = tally_names_lookup(&arena->rights_by_name, peer,
+				   struct tally_right, by_name);
+	if (right) {
+		right->access = access;
+		return 0;
+	}
 	right = kzalloc(sizeof(*right), GFP_KERNEL);
 	if (!right)
 		return -ENOMEM;

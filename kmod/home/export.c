@@ -669,7 +669,6 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 {
 	struct tally_arena *arena = attach->arena;
 	struct tally_object *object;
-	struct tally_name *entry;
 	struct tally_open *open;
 
 	lockdep_assert_held(&arena->lock);
@@ -677,10 +676,10 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 		return -EIDRM;
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
-	entry = tally_names_find(&arena->names, name);
-	if (!entry)
+	object = tally_names_lookup(&arena->names, name, struct tally_object,
+				    by_name);
+	if (!object)
 		return -ENOENT;
-	object = container_of(entry, struct tally_object, by_name);
 	open = xa_load(&attach->opens, object->id);
 	if (!open)
 		open = open_new(attach, object);

@@ -186,13 +186,11 @@ int tally_object_add(struct tally_object *object, const char **reason)
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name)
 {
-	struct tally_object *object = NULL;
-	struct tally_name *entry;
+	struct tally_object *object;
 
 	rcu_read_lock();
-	entry = tally_names_find(&arena->names, name);
-	if (entry)
-		object = container_of(entry, struct tally_object, by_name);
+	object = tally_names_lookup(&arena->names, name, struct tally_object,
+				    by_name);
 	if (object && !kref_get_unless_zero(&object->ref))
 		object = NULL;
 	rcu_read_unlock();

@@ -196,13 +196,11 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 /* A peer by name, referenced, or NULL. Any context. */
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 {
-	struct tally_peer *peer = NULL;
-	struct tally_name *found;
+	struct tally_peer *peer;
 
 	rcu_read_lock();
-	found = tally_names_find(&node->peer_names, name);
-	if (found)
-		peer = container_of(found, struct tally_peer, by_name);
+	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer,
+				  by_name);
 	if (peer && !kref_get_unless_zero(&peer->ref))
 		peer = NULL;
 	rcu_read_unlock();
@@ -352,17 +350,13 @@ int tally_peer_add(struct tally_node *node, const char *name,
 /* Forget a peer; its session ends soon after. Return: 0 or -ENOENT. */
 int tally_peer_del(struct tally_node *node, const char *name)
 {
-	struct tally_peer *peer = tally_peer_find(node, name);
-	int err = -ENOENT;
+	struct tally_peer *peer;
 
-	if (!peer)
-		return err;
 	mutex_lock(&node->lock);
-	if (xa_load(&node->peers, peer->id) == peer) {
+	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer,
+				  by_name);
+	if (peer)
 		peer_remove(peer);
-		err = 0;
-	}
 	mutex_unlock(&node->lock);
-	tally_peer_put(peer);
-	return err;
+	return peer ? 0 : -ENOENT;
 }

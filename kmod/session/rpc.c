@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/bitmap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "base/trace.h"
@@ -45,8 +44,7 @@ enum sreq_state {
 /**
  * struct tally_rpc - the slots of a session, both ways
  * @lock: protects our slots at the peer
- * @used: those that are taken
- * @call: what is in them
+ * @call: what is in them, NULL: free
  * @seq: last number used in each
  * @reply_lock: protects states and replies of the peer's slots here; held while
  *	a reply is sent, so that the replay of a request and its end cannot pass
@@ -55,7 +53,6 @@ enum sreq_state {
  */
 struct tally_rpc {
 	spinlock_t lock;	/* our slots */
-	DECLARE_BITMAP(used, TALLY_RPC_SLOTS);
 	struct rpc_call *call[TALLY_RPC_SLOTS];
 	u32 seq[TALLY_RPC_SLOTS];
 	struct mutex reply_lock;	/* the peer's */
@@ -111,14 +108,14 @@ static bool rpc_slot_allowed(struct tally_rpc *rpc,
 /* Take a free slot for @call, if there is one. */
 static bool rpc_slot_take(struct tally_rpc *rpc, struct rpc_call *call)
 {
-	unsigned long slot;
 	bool taken;
+	u32 slot = 0;
 
 	spin_lock(&rpc->lock);
-	slot = find_first_zero_bit(rpc->used, TALLY_RPC_SLOTS);
+	while (slot < TALLY_RPC_SLOTS && rpc->call[slot])
+		slot++;
 	taken = slot < TALLY_RPC_SLOTS && rpc_slot_allowed(rpc, call);
 	if (taken) {
-		__set_bit(slot, rpc->used);
 		rpc->call[slot] = call;
 		call->slot = slot;
 		call->seq = ++rpc->seq[slot];
@@ -155,7 +152,6 @@ static bool rpc_slot_clear(struct tally_session *s, struct rpc_call *call,
 	mine = rpc->call[call->slot] == call;
 	if (mine) {
 		rpc->call[call->slot] = NULL;
-		__clear_bit(call->slot, rpc->used);
 		if (unsent)
 			rpc->seq[call->slot]--;
 	}
