@@ -161,7 +161,8 @@ static const struct tally_conn_ops lane_ops = {
 	.down = link_conn_down,
 };
 
-static int link_open_lane(struct tally_session *s, u8 lane)
+/* What goes wrong breaks the link. */
+static void link_open_lane(struct tally_session *s, u8 lane)
 {
 	struct tally_conn_params params = {
 		.ops = &lane_ops,
@@ -177,21 +178,19 @@ static int link_open_lane(struct tally_session *s, u8 lane)
 		},
 	};
 	struct tally_conn *conn;
-	int err;
 
 	get_random_bytes(params.priv.nonce, sizeof(params.priv.nonce));
-	err = tally_auth_tag(&s->node->auth, s->key, &params.priv, params.priv.tag);
-	if (err)
-		return err;
+	if (tally_auth_tag(&s->node->auth, s->key, &params.priv,
+			   params.priv.tag)) {
+		tally_session_break(s, -ENOTCONN);
+		return;
+	}
 	if (!link_conn_begin(s))
-		return -ENOTCONN;
+		return;
 	conn = tally_conn_connect(s->node->net,
 				  (struct sockaddr *)&s->addr, &params);
-	if (IS_ERR(conn)) {
+	if (IS_ERR(conn))
 		link_conn_end(s, NULL, PTR_ERR(conn));
-		return PTR_ERR(conn);
-	}
-	return 0;
 }
 
 static int link_active(struct tally_session *s, u16 type, const void *body,
@@ -361,8 +360,7 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 	if (!initiator)
 		return 0;
 	for (i = 0; i < s->lanes; i++)
-		if (link_open_lane(s, i))
-			tally_session_break(s, -ENOTCONN);
+		link_open_lane(s, i);
 	return 0;
 }
 
@@ -607,19 +605,17 @@ int tally_session_start(struct tally_session *s)
 int tally_session_break_wait(struct tally_session *s, int err)
 {
 	tally_session_break(s, err);
-	if (!wait_event_timeout(s->wait, !READ_ONCE(s->conns) &&
-				!READ_ONCE(s->announced), LINK_DOWN_WAIT))
-		return -ETIMEDOUT;
-	return 0;
+	return wait_event_timeout(s->wait, !READ_ONCE(s->conns) &&
+				  !READ_ONCE(s->announced), LINK_DOWN_WAIT) ?
+	       0 : -ETIMEDOUT;
 }
 
 /* Fence a session and wait for its end. The same. */
 int tally_session_fence_wait(struct tally_session *s, int err)
 {
 	tally_session_fence(s, err);
-	if (!wait_event_timeout(s->wait, READ_ONCE(s->over), LINK_DOWN_WAIT))
-		return -ETIMEDOUT;
-	return 0;
+	return wait_event_timeout(s->wait, READ_ONCE(s->over),
+				  LINK_DOWN_WAIT) ? 0 : -ETIMEDOUT;
 }
 
 /*
