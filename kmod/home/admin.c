@@ -80,7 +80,10 @@ static void arena_end(struct tally_arena *arena)
 	tally_arena_put(arena);
 }
 
-/* Delete an arena with everything in it; the same. */
+/*
+ * Delete an arena with everything in it, as objects are. Process context, does
+ * not wait for the network. Return: 0 or -ENOENT, with @reason.
+ */
 int tally_arena_del(struct tally_node *node, const char *name,
 		    const char **reason)
 {

@@ -365,10 +365,9 @@ static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 }
 
 /*
- * Make an arena. The caller has checked every value of @config, which is
- * copied, by itself. The search for a device goes on in the background. Process
- * context, does not wait for the network. Return: 0 or a negative errno, with
- * @reason.
+ * Make an arena. The caller has checked each value of @config, which is copied.
+ * The search for a device goes on in the background. Process context, does not
+ * wait for the network. Return: 0 or a negative errno, with @reason.
  */
 int tally_arena_add(struct tally_node *node,
 		    const struct tally_arena_config *config,
@@ -442,7 +441,7 @@ struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 	return arena;
 }
 
-/* By id; the same. */
+/* An arena of ours by id, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 {
 	struct tally_arena *arena;

@@ -44,10 +44,9 @@ static int put_session(struct sk_buff *skb, const struct tally_peer *peer)
 	    (s->peer_features & TALLY_FEATURE_ATOMICS &&
 	     nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
 	    nla_put_u32(skb, TALLY_A_PEER_LANES, s->lanes_up) ||
-	    /* The device stays until the session that is OVER has left. */
-	    (!READ_ONCE(s->over) &&
-	     nla_put_string(skb, TALLY_A_PEER_DEVICE,
-			    dev_name(&s->dev->ibdev->dev))) ||
+	    /* Before its device goes, the session leaves the peer. */
+	    nla_put_string(skb, TALLY_A_PEER_DEVICE,
+			   dev_name(&s->dev->ibdev->dev)) ||
 	    nla_put_u32(skb, TALLY_A_PEER_LEASE, s->lease_ms) ||
 	    nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
 			      tally_session_lease_left(s), TALLY_A_PEER_PAD))

@@ -436,17 +436,6 @@ static void session_tell_down(struct tally_session *s)
 	s->node->ops->down(s);
 }
 
-/* Under s->upcall: the holders hear of it before the QPs are gone. */
-static void session_tell_lost(struct tally_session *s)
-{
-	lockdep_assert_held(&s->upcall);
-	if (s->told || READ_ONCE(s->state) != TALLY_SESSION_OVER)
-		return;
-	s->told = true;
-	trace_tally_session_lost(s->id, s->error);
-	s->node->ops->lost(s);
-}
-
 /* Under s->upcall: everything made on the device is given up here. */
 static void session_tell_over(struct tally_session *s)
 {
@@ -479,7 +468,12 @@ static void session_link_work(struct work_struct *work)
 	/* Memory may wait for what is done here. */
 	noio = memalloc_noio_save();
 	mutex_lock(&s->upcall);
-	session_tell_lost(s);
+	/* The holders hear of it before the QPs are gone. */
+	if (!s->told && READ_ONCE(s->state) == TALLY_SESSION_OVER) {
+		s->told = true;
+		trace_tally_session_lost(s->id, s->error);
+		s->node->ops->lost(s);
+	}
 	spin_lock_irq(&s->lock);
 	settled = !s->conns;
 	broken = s->state == TALLY_SESSION_BROKEN;
@@ -610,7 +604,10 @@ int tally_session_break_wait(struct tally_session *s, int err)
 	       0 : -ETIMEDOUT;
 }
 
-/* Fence a session and wait for its end. The same. */
+/*
+ * Fence a session and wait for its end. Sleeps, bounded. Return: 0 or
+ * -ETIMEDOUT.
+ */
 int tally_session_fence_wait(struct tally_session *s, int err)
 {
 	tally_session_fence(s, err);

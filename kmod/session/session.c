@@ -43,7 +43,10 @@ struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 	return s;
 }
 
-/* The session that has a node slot; the same. */
+/*
+ * The session that has a node slot, referenced, or NULL; it may be OVER. Any
+ * context.
+ */
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 {
 	struct tally_session *s;
@@ -113,7 +116,7 @@ struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 	return ctrl;
 }
 
-/* The same, for what need not know the number. */
+/* tally_session_link(), for what need not know the number of the link. */
 struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head)
 {
