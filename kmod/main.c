@@ -80,6 +80,7 @@ static void main_lost(struct tally_session *s)
 
 static void main_over(struct tally_session *s)
 {
+	tally_exports_settle(s);
 	main_for_each(type)
 		if ((*type)->over)
 			(*type)->over(s);

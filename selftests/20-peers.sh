@@ -45,7 +45,7 @@ knock() {
 plan 47
 
 check "two nodes without a key" eval 'add_node a && add_node b && join a b'
-check_equal "it is said that nobody proved anything" false \
+check_equal "it is said that nothing was proved" false \
 	"$(peer_field a b auth)"
 check "a node with a key" keyed \
 	tally node add c port 7477 lease 20000 key tally:test nomount
@@ -73,7 +73,7 @@ check "the right key" eval '
 	keyed tally node add d port 7478 lease 20000 key tally:test nomount &&
 	add_peer d c && wait_until 60 is_live c d'
 check_equal "lets one in" true "$(peer_field c d auth)"
-check "who is not configured is refused" eval '
+check "an unknown node is refused" eval '
 	tally peer del d node c && wait_until 60 refusal_is d c unknown_peer'
 check "and counted" grew c unknown_peer 0
 add_peer c d
@@ -117,7 +117,7 @@ knock "something else than HELLO" a refused malformed raw type
 knock "silence" a closed timeout raw silent
 knock "a HELLO of another version" a refused version hello x a '' version
 knock "of another byte order" a refused abi hello x a '' abi
-knock "for somebody else" a refused wrong_name hello x a '' to
+knock "for another node" a refused wrong_name hello x a '' to
 knock "with an impossible lease" a refused malformed hello x a '' lease
 knock "of an unknown node" a refused unknown_peer hello x a
 knock "of a node that is there already" a refused name_in_use hello b a

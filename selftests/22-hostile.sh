@@ -176,7 +176,7 @@ retreat
 
 check "a lock for it" tally lock add t/w class region node a
 check "it takes that" holds 48 8 47
-check_equal "a list asks nobody" "0 1" \
+check_equal "a list asks no other node" "0 1" \
 	"$(python3 "$LIB_DIR/dump.py" t w "$lib_work/hostile" '^asked')"
 check_equal "what it says of itself is shown, but no escape sequence" \
 	'evil,4711,e?[31mvil,7000' "$(shown holder pid comm lease_ms)"
@@ -218,12 +218,12 @@ check_equal "which is found, when one of them would have had its time" 0 \
 	"$(bounded 9 tally -m "$mnt/a" counter read h/c)"
 check_equal "and listed, in the order of the homes" "t h" \
 	"$(bounded 9 ls -U "$mnt/a" | paste -sd ' ')"
-check "who lists them" lists a
+check "the asking node lists them" lists a
 # shellcheck disable=SC2016 # for eval
 check "and is killed does not wait for them" eval \
 	'kill -KILL "$lister" && wait_until 3 ended "$lister"'
 wait "$lister" 2> /dev/null
-check "who lists them" lists a
+check "the asking node lists them" lists a
 check "sees one of them go" tally peer del evil2 node a
 check_equal "and what there is all the same" "t h" \
 	"$(wait_until 9 ended "$lister" && paste -sd ' ' "$lib_work/listed")"
@@ -234,8 +234,8 @@ retreat
 # shellcheck disable=SC2016 # for eval
 check "a node with a peer that answers nothing" eval 'add_node c &&
 	tally peer add evil addr "$here" port 7999 node c && attack_node c mute'
-check "who lists what it sees" lists c
-check "holds nobody up who stops it" bounded 15 tally node del c
+check "the asking node lists what it sees" lists c
+check "does not hold up its own end" bounded 15 tally node del c
 check "and goes on" wait_until 3 ended "$lister"
 check "nothing is left of it" wait_until 20 node_gone c
 kill "$attacker"

@@ -110,7 +110,7 @@ token b nic/l > /dev/null
 check "or that goes by proxy" of d lock run nic/l try -- true
 held one b nic/l
 one=$begun
-check_fails "but not while somebody is inside" 125 'holds it' \
+check_fails "but not while a user is inside" 125 'holds it' \
 	of c lock run nic/l try -- true
 over one "$one"
 held one b nic/l shared

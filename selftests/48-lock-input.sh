@@ -132,7 +132,7 @@ bad "shared twice" "'shared' is there twice" \
 wrong "no mount" 121 "no tally file system at /proc" \
 	-m /proc lock run t/l -- "${run[@]}"
 for mode in shared try; do
-	wrong "who may only read does not lock, $mode" 121 \
+	wrong "a reader without more rights does not lock, $mode" 121 \
 		'lock ro/l: .*rights in the arena' \
 		-m "$mnt/b" lock run ro/l $mode -- "${run[@]}"
 done

@@ -77,7 +77,7 @@ for mode in nic cpu; do
 	check "$mode: b waits for it" waits three b $lock
 	check "$mode: it is broken while one waits" break_it $lock
 	check "$mode: the holder hears that it is lost" stopped two
-	check "$mode: who waited has it" begun_says three held
+	check "$mode: the waiter has it" begun_says three held
 	check "$mode: with a higher token" [ "$(token_of three)" -gt "$(token_of two)" ]
 	check "$mode: and gives it back" wait_until 20 shows $lock state free
 
@@ -88,8 +88,8 @@ for mode in nic cpu; do
 
 	check "$mode: a user of the home holds it" held one a $lock
 	check "$mode: it is broken" break_it $lock
-	check "$mode: who hears that it is lost" stopped one
-	check "$mode: nobody was fenced" eval 'is_live a b && is_live a c'
+	check "$mode: the holder hears that it is lost" stopped one
+	check "$mode: no session was fenced" eval 'is_live a b && is_live a c'
 done
 check "nic: it is fast again" free_words nic/l
 
@@ -117,6 +117,6 @@ check_fails "what is no lock" 1 'it is no lock' bash -c "
 	tally counter add nic/count node a && tally lock break nic/count node a"
 check_fails "what is not there" 1 'no object of that name' \
 	tally lock break nic/none node a
-check_fails "who may not" 1 'CAP_NET_ADMIN' \
+check_fails "not without the capability" 1 'CAP_NET_ADMIN' \
 	as_nobody "$(command -v tally)" lock break nic/l node a
 check_fails "help" 2 'break ARENA/NAME' tally lock break

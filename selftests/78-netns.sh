@@ -39,7 +39,7 @@ check_equal "all are shown, with their namespace" \
 	"a $first|a $there|g $there" "$(names all | sort | paste -sd '|')"
 check_equal "unless all are wanted, those of one's own namespace" \
 	"a $first" "$(names)"
-check_fails "nobody in there sees all" 1 'first network namespace' \
+check_fails "no command in there sees all" 1 'first network namespace' \
 	inside tally node show all
 check_fails "or ends one of another namespace" 1 'first network namespace' \
 	inside tally node del a netns "$first"

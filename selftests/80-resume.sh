@@ -113,8 +113,8 @@ check "meanwhile others may come to netlink, and go" eval '
 	bounded $((lease / 5000)) modprobe team && rmmod team'
 check "and this is so still" [ ! -e /out/taken.status ]
 check "it is deleted" tally lock del t/d
-check "who takes it away hears that" says 20 taken 'it was deleted meanwhile'
-check_equal "and fences nobody" "$session" "$(peer_field 1 3 session)"
+check "the command that takes it away hears that" says 20 taken 'it was deleted meanwhile'
+check_equal "and fences no session" "$session" "$(peer_field 1 3 session)"
 check_equal "a command that waits for the end of a break can be ended" 137 \
 	"$(timeout -s KILL 2 tally lock break t/r > /dev/null 2>&1; echo $?)"
 check "the break goes on without it" breaking t/r

@@ -168,9 +168,9 @@ says 60 holder held
 begin 1 waiter tally lock run h/l -- echo granted
 check "one holds its lock, one waits for it" wait_until 60 waits_at 3 h/l
 check "serving: machine 3 dies" dies 3
-check "who counted there hears it" says 60 counts 'ENOTCONN|ESTALE'
-check "who held a lock there is stopped" says 60 holder stopped
-check "who waited is refused" says 60 waiter 'no session|lost|gone|not conn'
+check "the counting process hears it" says 60 counts 'ENOTCONN|ESTALE'
+check "the holder of a lock there is stopped" says 60 holder stopped
+check "the waiter is refused" says 60 waiter 'no session|lost|gone|not conn'
 check_fails "its objects cannot be reached" 1 'h/c' tally counter read h/c
 check "those of others can" tally counter inc t/c
 check "it comes back" back 3

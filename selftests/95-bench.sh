@@ -111,7 +111,7 @@ check_fails "a target on another machine" 1 "with far '', not '10.0.0.1:7600'" \
 	tally bench far 10.0.0.1:7600
 check_fails "other nodes" 1 "with nodes 'b,c', not 'b'" tally -n b bench
 exec 5> $control/run
-check_fails "only one may measure" 1 'somebody else is measuring' \
+check_fails "only one may measure" 1 'measuring for another process' \
 	tally bench rounds 99 figure raw.faa
 check_equal "who may not changes nothing for who does" 9 \
 	"$(cat /sys/module/tally_bench/parameters/rounds)"

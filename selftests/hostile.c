@@ -2,7 +2,7 @@
 /*
  * hostile ADDRESS PORT FROM TO CASE [ARGUMENT...]: a peer that is what it says
  * until its session is live, and then is not what it should be.  It has an
- * arena "e" with a counter "c", a lock "l" and a region "r" for those who ask,
+ * arena "e" with a counter "c", a lock "l" and a region "r" for those that ask,
  * and uses arena "t" of the node with objects of the same names.  Cases:
  *
  *	home		answers everything as it should, until it is killed
@@ -18,6 +18,9 @@
  *			who has it with so many bytes, the last number from then
  *			on: 48 are right, 8 are that it does not know, with 0 it
  *			says nothing
+ *	reopen FIFO	takes lock "w" of arena "t", says "granted", waits for a
+ *			writer of FIFO, and opens it again and closes it in one
+ *			breath while it has it
  *	fuzz SEED SECONDS
  *			all messages with all bodies, good ones and bad ones
  *
@@ -36,6 +39,7 @@
 
 static const char *how, *argument = "0";
 static char **lengths;
+static bool takes;	/* lock "w" */
 
 static uint32_t wire(uint32_t n)
 {
@@ -246,6 +250,23 @@ static void take_lock(struct link *l)
 	}
 }
 
+static void granted(struct link *l)
+{
+	struct object o = { its.arena, its.id[1], its.gen[1], 0 };
+	uint8_t body[72] = {};
+
+	puts("granted");
+	if (lengths)
+		return;
+	fclose(fopen(argument, "r") ?: stdin);
+	memcpy(body, &its.arena, 4);
+	body[8] = 'w';
+	transmit(l, OPEN, 1, 1, body, sizeof(body));
+	transmit(l, CLOSE, 0, 3, &o, sizeof(o));
+	/* Not for ever: it comes back when it was fenced. */
+	takes = false;
+}
+
 static void handle(struct link *l)
 {
 	const struct message *m = &l->in[l->first % 64];
@@ -258,7 +279,7 @@ static void handle(struct link *l)
 		l->live = true;
 		if (!fuzzing)
 			puts("live");
-		if (lengths)
+		if (takes)
 			take_lock(l);
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
@@ -270,12 +291,12 @@ static void handle(struct link *l)
 		answer(l, m);
 	} else if (type == LOCK && m->body[16] == 17) {
 		memcpy(&its.granted, m->body + 24, 8);
-		if (lengths)
-			puts("granted");
+		if (takes)
+			granted(l);
 	} else if (type == REPLY) {
 		l->asked[be16toh(m->header.req) % SLOTS] = false;
 		learnt(m);
-		if (lengths)
+		if (takes)
 			take_lock(l);
 	}
 }
@@ -363,6 +384,7 @@ int main(int argc, char **argv)
 		argument = argv[6];
 	if (argc > 6 && !strcmp(how, "who"))
 		lengths = &argv[6];
+	takes = lengths || !strcmp(how, "reopen");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	incarnation = 0x1234567 + getpid();
 	fuzzing = !strcmp(how, "fuzz") && argc > 7;

@@ -222,7 +222,7 @@ static int open_run(void)
 	if (run_fd >= 0)
 		return DONE;
 	if (errno == EBUSY)
-		say("somebody else is measuring with tally_bench: try again when he has ended");
+		say("tally_bench is measuring for another process: try again when that has ended");
 	else
 		say(BENCH_DIR "run: %s", strerror(errno));
 	return FAILED;

@@ -37,7 +37,7 @@ static const char *sentence(int error)
 	case ETIMEDOUT:
 		return "the time was over; nothing was done";
 	case EWOULDBLOCK:
-		return "somebody else holds it";
+		return "another user holds it";
 	default:
 		return strerror(error);
 	}

@@ -27,7 +27,7 @@
 
 #define GRACE_MS	2000	/* between TERM and KILL */
 #define STEP_MS		20
-#define LOOK_MS		1000	/* looks at the lock even when nobody calls */
+#define LOOK_MS		1000	/* looks at the lock even without an event */
 
 /* What we tell the guard. */
 #define ENDED		'e'	/* the command has ended */

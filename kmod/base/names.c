@@ -33,63 +33,32 @@ static const struct rhashtable_params names_params = {
 	.automatic_shrinking = true,
 };
 
-/**
- * tally_names_init - make an empty table
- * @names: the table
- *
- * Return: 0 or -ENOMEM.
- */
+/* Return: 0 or -ENOMEM. */
 int tally_names_init(struct tally_names *names)
 {
 	return rhashtable_init(&names->table, &names_params);
 }
 
-/**
- * tally_names_destroy - free a table
- * @names: the table; what is in it is left alone
- *
- * Context: process.
- */
+/* What is in it is left alone. Process context; the others take any. */
 void tally_names_destroy(struct tally_names *names)
 {
 	rhashtable_destroy(&names->table);
 }
 
-/**
- * tally_names_add - give something a name
- * @names: the table
- * @entry: with its name; after tally_names_del() it has to stay for a grace
- *	period of RCU
- *
- * Context: any.
- * Return: 0, -EEXIST, -ENOMEM.
- */
+/* Return: 0, -EEXIST, -ENOMEM. */
 int tally_names_add(struct tally_names *names, struct tally_name *entry)
 {
 	return rhashtable_lookup_insert_key(&names->table, entry->name,
 					    &entry->hash, names_params);
 }
 
-/**
- * tally_names_del - take a name away
- * @names: the table
- * @entry: was added
- *
- * Context: any.
- */
+/* @entry has to stay for a grace period of RCU. */
 void tally_names_del(struct tally_names *names, struct tally_name *entry)
 {
 	rhashtable_remove_fast(&names->table, &entry->hash, names_params);
 }
 
-/**
- * tally_names_find - look a name up
- * @names: the table
- * @name: the name
- *
- * Context: any; under RCU, or the lock that changes are made under.
- * Return: what has it, or NULL.
- */
+/* Under RCU, or the lock that changes are made under. Return: NULL if none has it. */
 struct tally_name *tally_names_find(struct tally_names *names,
 				    const char *name)
 {

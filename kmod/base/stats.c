@@ -54,23 +54,13 @@ static const char * const refusal_names[] = {
 	[TALLY_REFUSE_EPOCH]		= "epoch",
 };
 
-/**
- * tally_stat_name - name of a counter, as user space sees it
- * @stat: which one
- *
- * Return: a constant string, never NULL.
- */
+/* As user space sees it. Return: a constant string, never NULL. */
 const char *tally_stat_name(enum tally_stat stat)
 {
 	return stat < __TALLY_STAT_MAX ? stat_names[stat] : "?";
 }
 
-/**
- * tally_refusal_name - name of a reason to refuse a node
- * @reason: which one; may come from a peer
- *
- * Return: a constant string, never NULL.
- */
+/* The same of a reason, which may come from a peer. */
 const char *tally_refusal_name(enum tally_refusal reason)
 {
 	return reason < __TALLY_REFUSE_MAX ? refusal_names[reason] : "?";

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What travels between two nodes: connection data, the message header and
- * every message body. All integers are big-endian, all reserved fields are
- * zero when sent and checked when received. The 64-bit words themselves keep
- * the byte order of their home; the ABI tag in HELLO says which that is.
+ * What travels between two nodes: connection data, the message header, and the
+ * bodies of handshake and session. The other bodies are in object/wire.h,
+ * counter/wire.h, lock/wire.h and region/wire.h. All integers are big-endian,
+ * all reserved fields are zero when sent and checked when received. The 64-bit
+ * words themselves keep the byte order of their home; the ABI tag in HELLO says
+ * which that is.
  */
 #ifndef TALLY_WIRE_H
 #define TALLY_WIRE_H
@@ -241,13 +243,9 @@ struct tally_msg_renew {
 	__be64	epoch;		/* RENEW: highest home epoch seen of the receiver */
 } __packed;
 
-/**
- * struct tally_msg_reply - begins every REPLY
- * @status: 0 or a positive errno
- * @reserved: zero
- */
+/* Begins every REPLY. */
 struct tally_msg_reply {
-	__be32	status;
+	__be32	status;		/* 0 or a positive errno */
 	__be32	reserved;
 } __packed;
 
@@ -258,208 +256,5 @@ enum tally_path {
 	TALLY_PATH_DIRECT	= 1,	/* its own atomics on a lane */
 	TALLY_PATH_MESSAGE	= 2,	/* requests; the home executes */
 };
-
-struct tally_msg_attach {
-	char	arena[TALLY_NAME_SIZE];
-} __packed;
-
-/**
- * struct tally_rep_attach - an arena as the attaching node may use it
- * @arena: id of the arena at its home
- * @rkey: key of the word table; 0 when @path is TALLY_PATH_MESSAGE
- * @addr: address of the word table in that key
- * @words: length of the table in bytes
- * @mode: TALLY_MODE_NIC or TALLY_MODE_CPU (uapi)
- * @path: enum tally_path
- * @access: TALLY_ACCESS_* of the attaching node (uapi)
- * @reserved: zero
- * @uid: owner of the arena's directory
- * @gid: its group
- * @perm: its permission bits
- * @reserved2: zero
- */
-struct tally_rep_attach {
-	__be32	arena;
-	__be32	rkey;
-	__be64	addr;
-	__be32	words;
-	u8	mode;
-	u8	path;
-	u8	access;
-	u8	reserved;
-	__be32	uid;
-	__be32	gid;
-	__be32	perm;
-	__be32	reserved2;
-} __packed;
-
-struct tally_msg_open {
-	__be32	arena;
-	u8	reserved[4];
-	char	object[TALLY_NAME_SIZE];
-} __packed;
-
-/**
- * struct tally_rep_open - an object as the opening node may use it
- * @object: id of the object in its arena
- * @generation: generation of that id; every later message carries both
- * @size: bytes of a region, else 0
- * @word: offset of the object's entry in the word table
- * @mrs: memory keys a region is made of, to be fetched by REGION_MAP
- * @mr_bytes: bytes each of them covers (the last one less)
- * @uid: owner
- * @gid: group
- * @perm: permission bits
- * @type: TALLY_TYPE_* (uapi)
- * @lock_class: TALLY_CLASS_* of a lock (uapi), else 0
- * @lock_cache: of a lock: 1 if it is cached, else 0
- * @reserved: zero
- * @lock_grants: of a lock: budget of local users after a recall, else 0
- * @lock_ms: of a lock: the same in milliseconds, else 0
- */
-struct tally_rep_open {
-	__be32	object;
-	__be32	generation;
-	__be64	size;
-	__be32	word;
-	__be32	mrs;
-	__be32	mr_bytes;
-	__be32	uid;
-	__be32	gid;
-	__be32	perm;
-	u8	type;
-	u8	lock_class;
-	u8	lock_cache;
-	u8	reserved;
-	__be16	lock_grants;
-	__be16	lock_ms;
-} __packed;
-
-/*
- * Which object: CLOSE, WHO, FORGET, FORGOTTEN, and the head of all object bodies.
- * Ids begin with 1. FORGET and FORGOTTEN of object 0, generation 0 mean the
- * arena itself with its word table, after all of its objects.
- */
-struct tally_wire_object {
-	__be32	arena;
-	__be32	object;
-	__be32	generation;
-	__be32	reserved;
-} __packed;
-
-struct tally_msg_list {
-	__be32	arena;		/* 0: the arenas of this node */
-	__be32	after;		/* id to go on behind, 0 to begin */
-} __packed;
-
-/* LIST's reply: this head, then @count entries. */
-struct tally_rep_list {
-	__be32	count;
-	__be32	next;		/* id for the next LIST, 0 at the end */
-} __packed;
-
-struct tally_list_entry {
-	__be32	id;
-	u8	type;		/* TALLY_TYPE_*, 0 for an arena */
-	u8	reserved[3];
-	char	name[TALLY_NAME_SIZE];
-} __packed;
-
-/**
- * struct tally_msg_counter - one operation on a counter, done by the home
- * @object: the counter
- * @op: TALLY_COUNTER_* (uapi)
- * @reserved: zero
- * @value: addend, value to set, or value to swap in
- * @compare: value expected by a compare and swap
- */
-struct tally_msg_counter {
-	struct tally_wire_object object;
-	u8	op;
-	u8	reserved[7];
-	__be64	value;
-	__be64	compare;
-} __packed;
-
-struct tally_rep_counter {
-	__be64	old;
-} __packed;
-
-struct tally_msg_region_map {
-	struct tally_wire_object object;
-	__be32	first;		/* index of the first key asked for */
-	__be32	reserved;
-} __packed;
-
-/*
- * REGION_MAP's reply: this head, then @count keys. @mr_bytes is what each of
- * them covers, as in OPEN's reply.
- */
-struct tally_rep_region_map {
-	__be32	count;
-	__be32	mr_bytes;
-} __packed;
-
-struct tally_wire_mr {
-	__be64	addr;
-	__be32	rkey;
-	__be32	reserved;
-} __packed;
-
-/* What a node has of a lock. */
-enum tally_who {
-	TALLY_WHO_NOTHING	= 0,	/* nothing, or nothing settled */
-	TALLY_WHO_CACHED	= 1,	/* it, and no user is inside */
-	TALLY_WHO_INSIDE	= 2,	/* it, and a user is inside */
-};
-
-/**
- * struct tally_rep_who - answer to a home that asks which user has its lock
- * @state: enum tally_who
- * @mode: TALLY_LMODE_* of lock/msg.h in which the node has it, else 0
- * @reserved: zero
- * @pid: of one that is inside; 0: kernel code, or none is
- * @age_ms: how long that one has been inside, else 0
- * @lease_ms: how long the node may act on it without a word from the home
- * @comm: name of that one, NUL-padded; whatever a process calls itself
- */
-struct tally_rep_who {
-	u8	state;
-	u8	mode;
-	u8	reserved[2];
-	__be32	pid;
-	__be64	age_ms;
-	__be64	lease_ms;
-	char	comm[16];
-} __packed;
-static_assert(sizeof(struct tally_rep_who) == 40);
-
-/**
- * struct tally_msg_lock - one lock message, either direction
- * @object: the lock
- * @type: enum tally_lmsg_type of lock/msg.h
- * @mode: mode asked for or granted
- * @flags: flags of that message
- * @reserved: zero
- * @gen: generation of the tenure
- * @token: zero
- * @last: RESYNC: highest generation ever accepted
- * @next_gen: SUCC, HANDOVER, LOST: generation of the successor
- * @next_session: SUCC, HANDOVER: id of the successor's session with the home
- * @next: SUCC: name of the successor, NUL-padded
- */
-struct tally_msg_lock {
-	struct tally_wire_object object;
-	u8	type;
-	u8	mode;
-	u8	flags;
-	u8	reserved[5];
-	__be64	gen;
-	__be64	token;
-	__be64	last;
-	__be64	next_gen;
-	__be64	next_session;
-	char	next[TALLY_NAME_SIZE];
-} __packed;
 
 #endif

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "base/work.h"
 
-/**
- * tally_work_queue - queue a work item with a reference of its own
- * @wq: where
- * @work: drops the reference when it has run
- * @ref: what @work keeps; the caller has a reference, too
- *
- * Context: any.
+/*
+ * With a reference of its own to what it works on, which it drops when it has
+ * run; the caller has one, too. Any context.
  */
 void tally_work_queue(struct workqueue_struct *wq, struct work_struct *work,
 		      struct kref *ref)
@@ -17,15 +13,7 @@ void tally_work_queue(struct workqueue_struct *wq, struct work_struct *work,
 		refcount_dec(&ref->refcount);
 }
 
-/**
- * tally_work_delay - set when a delayed work item runs, with a reference of its own
- * @wq: where
- * @work: drops the reference when it has run
- * @ref: what @work keeps; the caller has a reference, too
- * @delay: in jiffies, from now
- *
- * Context: any.
- */
+/* The same, in @delay jiffies from now, even if it was to run sooner or later. */
 void tally_work_delay(struct workqueue_struct *wq, struct delayed_work *work,
 		      struct kref *ref, unsigned long delay)
 {

@@ -51,6 +51,11 @@ int actor_raw_read(struct actor *a)
 	return raw_read(a->raw, a->size, a->count);
 }
 
+int actor_raw_rw_write(struct actor *a)
+{
+	return raw_rw_write(a->raw, a->size);
+}
+
 int actor_raw_send(struct actor *a)
 {
 	return raw_send(a->raw);

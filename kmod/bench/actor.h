@@ -55,6 +55,7 @@ int actor_raw_shared(struct actor *a);
 int actor_raw_write8(struct actor *a);
 int actor_raw_write(struct actor *a);
 int actor_raw_read(struct actor *a);
+int actor_raw_rw_write(struct actor *a);
 int actor_raw_send(struct actor *a);
 int actor_counter_add(struct actor *a);
 int actor_cpu_add(struct actor *a);

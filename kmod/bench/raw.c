@@ -189,7 +189,9 @@ void raw_fill_qp_attr(const struct raw *raw, struct ib_qp_init_attr *attr)
 			.max_recv_wr = RAW_DEPTH + 1,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
+			.max_rdma_ctxs = 1,
 		},
+		.port_num = 1,	/* which contexts of rdma_rw are made for */
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.send_cq = raw->cq,

@@ -157,6 +157,8 @@ int raw_write8(struct raw *raw);
 /* @count transfers of @size bytes, posted at once; the last is waited for. */
 int raw_write(struct raw *raw, u32 size, u32 count);
 int raw_read(struct raw *raw, u32 size, u32 count);
+/* One transfer of up to MEM_UNIT bytes by rdma_rw_ctx_*(). */
+int raw_rw_write(struct raw *raw, u32 size);
 /* There and back. */
 int raw_send(struct raw *raw);
 /* Make all RECVs ready, once. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is posted: the same work requests as tally's calls post. */
 #include <linux/bottom_half.h>
+#include <linux/scatterlist.h>
+#include <rdma/rw.h>
 #include "raw.h"
 
 /* The words' page: target words, results, the message sent, messages come. */
@@ -150,6 +152,30 @@ int raw_write(struct raw *raw, u32 size, u32 count)
 int raw_read(struct raw *raw, u32 size, u32 count)
 {
 	return raw_transfer(raw, size, count, IB_WR_RDMA_READ);
+}
+
+/* What a transfer by the core's own contexts costs: made, posted and torn down. */
+int raw_rw_write(struct raw *raw, u32 size)
+{
+	struct ib_qp *qp = raw->side[0].qp;
+	struct rdma_rw_ctx ctx;
+	struct scatterlist sg;
+	int err;
+
+	sg_init_table(&sg, 1);
+	sg_set_page(&sg, raw->from->page, size, 0);
+	err = rdma_rw_ctx_init(&ctx, qp, qp->port, &sg, 1, 0, raw->target.to[0],
+			       raw->target.to_key[0], DMA_TO_DEVICE);
+	if (err < 0)
+		return err;
+	raw_begin(raw);
+	local_bh_disable();
+	err = rdma_rw_ctx_post(&ctx, qp, qp->port, &raw->last, NULL);
+	local_bh_enable();
+	if (!err)
+		err = raw_wait(raw);
+	rdma_rw_ctx_destroy(&ctx, qp, qp->port, &sg, 1, DMA_TO_DEVICE);
+	return err;
 }
 
 static int raw_recv_post(struct raw *raw, struct raw_side *side)

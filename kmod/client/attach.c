@@ -3,6 +3,7 @@
 
 #include <linux/user_namespace.h>
 #include "base/trace.h"
+#include "object/wire.h"
 #include "session/peer.h"
 #include "session/rpc.h"
 #include "session/session.h"

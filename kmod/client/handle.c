@@ -10,6 +10,7 @@
 #include "base/trace.h"
 #include "client/attach.h"
 #include "client/owed.h"
+#include "object/wire.h"
 #include "session/session.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)

@@ -6,6 +6,7 @@
 #include "base/name.h"
 #include "client/attach.h"
 #include "client/homes.h"
+#include "object/wire.h"
 #include "session/peer.h"
 #include "session/session.h"
 

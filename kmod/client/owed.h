@@ -7,6 +7,7 @@
 #define TALLY_OWED_H
 
 #include "client/view.h"
+#include "object/wire.h"
 
 /**
  * struct tally_owed - a FORGOTTEN that has to be said

@@ -121,8 +121,13 @@ static int forget_object(struct tally_session *s, struct tally_view *view,
 	int err = 0;
 
 	mutex_lock(&view->lock);
+	rcu_read_lock();
 	handle = tally_handle_known(s, view->remote_id, id, generation);
-	if (handle && handle->view == view) {
+	/* Another view's, which a home called the same, may be freed after this. */
+	if (handle && handle->view != view)
+		handle = NULL;
+	rcu_read_unlock();
+	if (handle) {
 		live = kref_get_unless_zero(&handle->ref);
 		/* Being closed: that, or failing that the release, answers. */
 		if (!live)

@@ -20,16 +20,15 @@ static inline struct workqueue_struct *tally_compat_wq(const char *name)
 			       0, name);
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
-
 /*
- * rxe works in tasklets there. One that is raised in process context waits
+ * rxe works in tasklets before 6.4. One that is raised in process context waits
  * for ksoftirqd; raised with bottom halves off it runs when they go on again,
  * which makes an atomic four times faster.
  */
 static inline bool tally_compat_posts_in_bh(const struct ib_device *ibdev)
 {
-	return ibdev->ops.driver_id == RDMA_DRIVER_RXE;
+	return LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0) &&
+	       ibdev->ops.driver_id == RDMA_DRIVER_RXE;
 }
 
 /*
@@ -38,22 +37,9 @@ static inline bool tally_compat_posts_in_bh(const struct ib_device *ibdev)
  */
 static inline void tally_compat_cq_settle(const struct ib_device *ibdev)
 {
-	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+	if (tally_compat_posts_in_bh(ibdev))
 		synchronize_rcu();
 }
-
-#else
-
-static inline bool tally_compat_posts_in_bh(const struct ib_device *ibdev)
-{
-	return false;
-}
-
-static inline void tally_compat_cq_settle(const struct ib_device *ibdev)
-{
-}
-
-#endif
 
 /* Around posting. Return: what tally_compat_post_end() wants to be told. */
 static inline bool tally_compat_post_begin(bool in_bh)

@@ -4,6 +4,7 @@
 #include <linux/completion.h>
 #include <linux/slab.h>
 #include "counter/home.h"
+#include "counter/wire.h"
 #include "session/rpc.h"
 #include "session/session.h"
 #include "transport/op.h"

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "base/deadline.h"
+#include "counter/wire.h"
 #include "home/export.h"
 #include "home/serve.h"
 #include "session/rpc.h"

@@ -5,6 +5,7 @@
 #include "counter/file.h"
 #include "counter/home.h"
 #include "counter/nl.h"
+#include "counter/wire.h"
 #include "home/export.h"
 
 static int counter_fs_take(struct tally_object *object,

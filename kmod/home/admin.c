@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "home/admin.h"
 
+#include "base/delay.h"
 #include "home/export.h"
 
 static void watches_gone(struct tally_arena *arena, struct list_head *watches)
@@ -49,6 +50,7 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 	WRITE_ONCE(object->deleted, true);
 	tally_export_forget_object(object);
 	mutex_unlock(&arena->lock);
+	tally_delay(object_del);
 	watches_gone(arena, &object->watches);
 	if (object->config.type->deleted)
 		object->config.type->deleted(object);

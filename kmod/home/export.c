@@ -347,8 +347,19 @@ void tally_exports_live(struct tally_session *s)
 }
 
 /*
- * Take back all a session was given that is fenced: its QPs are destroyed and
- * no request comes any more. Sleeps until the requests under way are answered.
+ * Wait until no request of a session is under way that is fenced: its QPs are
+ * destroyed and no request comes any more. Until then an object may still be
+ * opened: types take back what the session has after that. Sleeps.
+ */
+void tally_exports_settle(struct tally_session *s)
+{
+	struct tally_export *export = s->home;
+
+	wait_event(s->wait, !atomic_read(&export->busy));
+}
+
+/*
+ * Take back all a session was given that is fenced and settled. Process context.
  */
 void tally_exports_over(struct tally_session *s)
 {
@@ -356,7 +367,6 @@ void tally_exports_over(struct tally_session *s)
 	struct tally_attach *attach;
 	unsigned long id;
 
-	wait_event(s->wait, !atomic_read(&export->busy));
 	cancel_work_sync(&export->reap);
 	export_reap(&export->reap);
 	xa_for_each(&export->attaches, id, attach) {
@@ -576,7 +586,8 @@ static int attach_again(struct tally_attach *attach,
 		err = -ENOENT;
 	else if (attach->access == TALLY_ACCESS_NONE)
 		err = -EACCES;
-	attach_fill(attach, rep);
+	else
+		attach_fill(attach, rep);
 	mutex_unlock(&arena->lock);
 	return err;
 }

@@ -8,7 +8,6 @@
 #define TALLY_HOME_EXPORT_H
 
 #include <linux/llist.h>
-#include "base/wire.h"
 #include "home/object.h"
 #include "home/quota.h"
 #include "session/session.h"
@@ -92,6 +91,7 @@ struct tally_export {
 
 int tally_exports_created(struct tally_session *s);
 void tally_exports_live(struct tally_session *s);
+void tally_exports_settle(struct tally_session *s);
 void tally_exports_over(struct tally_session *s);
 int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len);
 void **tally_export_private(struct tally_session *s,

@@ -4,7 +4,6 @@
 #include <linux/err.h>
 #include <linux/user_namespace.h>
 #include "base/name.h"
-#include "base/wire.h"
 
 static void object_free_memory(struct rcu_head *rcu)
 {

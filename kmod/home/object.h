@@ -5,6 +5,7 @@
 
 #include "home/arena.h"
 #include "object/type.h"
+#include "object/wire.h"
 
 /**
  * struct tally_object_config - what all types of objects have

@@ -8,9 +8,13 @@
 int tally_quota_charge(struct tally_node *node, atomic64_t *used, u64 amount,
 		       u64 limit)
 {
-	if (atomic64_add_return(amount, used) <= limit || !limit)
-		return 0;
-	atomic64_sub(amount, used);
-	tally_stat_inc(&node->stats, TALLY_STAT_QUOTA);
-	return -EDQUOT;
+	s64 old = atomic64_read(used);
+
+	do {
+		if (limit && (amount > limit || old > limit - amount)) {
+			tally_stat_inc(&node->stats, TALLY_STAT_QUOTA);
+			return -EDQUOT;
+		}
+	} while (!atomic64_try_cmpxchg(used, &old, old + amount));
+	return 0;
 }

@@ -7,6 +7,7 @@
 #include "home/serve.h"
 
 #include <linux/err.h>
+#include "base/delay.h"
 #include "base/name.h"
 #include "home/export.h"
 #include "session/rpc.h"
@@ -40,6 +41,7 @@ static int serve_open(struct tally_sreq *req)
 	attach = tally_attach_find(req->session, be32_to_cpu(body->arena));
 	if (!attach)
 		return -EIDRM;
+	tally_delay(open);
 	mutex_lock(&attach->arena->lock);
 	err = tally_export_open(attach, body->object, reply_of(req));
 	mutex_unlock(&attach->arena->lock);

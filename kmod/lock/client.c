@@ -578,7 +578,7 @@ static int lock_send_msg(struct tally_handle *handle,
 		return -ENOTCONN;
 	tally_lock_encode(&body, handle->view->remote_id, handle->id,
 			  handle->generation, msg, NULL);
-	err = tally_msg_send(conn, head, &body, sizeof(body), NULL, 0, gfp);
+	err = tally_msg_send(conn, head, &body, sizeof(body), gfp);
 	if (!err) {
 		trace_tally_lock_message(true, handle->view->remote_id,
 					 handle->id, msg->type,

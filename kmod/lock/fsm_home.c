@@ -1175,8 +1175,9 @@ static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev,
 }
 
 /*
- * break: managed holders get REVOKE(gen, force).  Fast ones: enter managed mode,
- * REVOKE(0, force).  ng rises by one even if no node waits
+ * break: cur that was handed the lock gets GRANT(cur.gen) again.  Managed holders get
+ * REVOKE(gen, force).  Fast ones: enter managed mode, REVOKE(0, force).  ng rises by
+ * one even if no node waits
  */
 static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev,
 		     struct tally_lh_actions *out)
@@ -1185,6 +1186,9 @@ static void lh_break(struct tally_lh *lh, const struct tally_lh_event *ev,
 	struct tally_lh_node *n;
 
 	lh->ng++;
+	/* It cannot answer for a tenure whose HANDOVER has not come. */
+	if (lh->via)
+		lh_grant_cur(lh, out);
 	if (lh->cur)
 		lh->cur->force = true;
 	for (n = lh->shared; n; n = n->next)

@@ -584,19 +584,26 @@ static struct tally_lock_home *home_of(struct tally_open *open)
  * @open: new
  * @resyncing: it has not said yet what it had before its link broke
  *
- * Return: 0.
+ * A session that is fenced, maybe because it closed the lock while it held it, opens
+ * it no more: its end takes one open from the lock.
+ *
+ * Return: 0, -ENOTCONN.
  */
 int tally_lock_home_open(struct tally_open *open, bool resyncing)
 {
 	struct tally_lock_open *lo = home_open(open);
 	struct tally_session *s = open->attach->session;
 	struct tally_lock_home *h = home_of(open);
+	int err = -ENOTCONN;
 
 	mutex_lock(&h->lock);
-	tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
-	hlist_add_head(&lo->list, &h->opens);
+	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
+		tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
+		hlist_add_head(&lo->list, &h->opens);
+		err = 0;
+	}
 	mutex_unlock(&h->lock);
-	return 0;
+	return err;
 }
 
 /* Under h->lock: has the session anything of the lock? */
@@ -636,7 +643,8 @@ void tally_lock_home_close(struct tally_open *open)
 	} else {
 		set_bit(TALLY_LOCK_KEPT, &open->flags);
 		tally_open_get(open);
-		fence = !over;
+		/* One that was told that the lock is deleted may close it. */
+		fence = !over && !READ_ONCE(open->object->deleted);
 	}
 	mutex_unlock(&h->lock);
 	if (fence) {
@@ -812,6 +820,8 @@ void tally_lock_home_loop_broken(struct tally_object *object)
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	WRITE_ONCE(h->local_broken, true);
+	/* The work is seen to be pending, or it sees this. */
+	smp_mb();
 	home_queue(h, HOME_RETRY);
 }
 

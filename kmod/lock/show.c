@@ -10,6 +10,7 @@
 #include "object/type.h"
 #include "lock/show.h"
 #include "lock/user.h"
+#include "lock/wire.h"
 #include "session/lease.h"
 #include "session/node.h"
 #include "session/peer.h"
@@ -22,6 +23,8 @@
  */
 #define WHO_LIMIT_ALL	(2 * HZ)
 #define WHO_SHARE	4
+/* Askings at a time, of all nodes; others see what is known without. */
+#define WHO_ASKINGS	32
 /* How long an answer is shown. */
 #define WHO_FRESH	(3ULL * NSEC_PER_SEC)
 
@@ -54,6 +57,8 @@ struct lock_asking {
 	long left;
 	DECLARE_BITMAP(silent, TALLY_SLOT_MAX + 1);
 };
+
+static atomic_t askings;
 
 /* It goes to terminals. */
 static void who_comm(char comm[TASK_COMM_LEN], const struct tally_rep_who *rep)
@@ -383,6 +388,7 @@ static void asking_work(struct work_struct *work)
 	tally_node_event(a->node, "locks_asked", subject, "");
 	tally_node_put(a->node);
 	kfree(a);
+	atomic_dec(&askings);
 }
 
 /**
@@ -396,15 +402,20 @@ static void asking_work(struct work_struct *work)
  * "ARENA/LOCK", "ARENA" or "".
  *
  * Context: process; does not wait.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, -EBUSY: many are being asked, and any user may ask.
  */
 int tally_lock_ask_start(struct tally_node *node, const char *arena,
 			 const char *lock)
 {
-	struct lock_asking *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	struct lock_asking *a;
 
-	if (!a)
+	if (!atomic_add_unless(&askings, 1, WHO_ASKINGS))
+		return -EBUSY;
+	a = kzalloc(sizeof(*a), GFP_KERNEL);
+	if (!a) {
+		atomic_dec(&askings);
 		return -ENOMEM;
+	}
 	INIT_WORK(&a->work, asking_work);
 	a->node = tally_node_get(node);
 	strscpy(a->arena, arena, sizeof(a->arena));

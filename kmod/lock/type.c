@@ -10,6 +10,7 @@
 #include "lock/recover.h"
 #include "lock/recv.h"
 #include "lock/show.h"
+#include "lock/wire.h"
 #include <uapi/linux/tally.h>
 
 static int lock_fs_take(struct tally_object *object,

@@ -2,7 +2,9 @@
 /* Locks for their users on this node. */
 #include <linux/sched/signal.h>
 #include "lock/user.h"
+#include "base/delay.h"
 #include "client/handle.h"
+#include "lock/wire.h"
 #include "session/lease.h"
 #include "session/session.h"
 
@@ -28,6 +30,7 @@ static int lock_bind(struct tally_lock_client *c)
 	unsigned long flags;
 	u64 id = 0;
 	bool word;
+	int err;
 
 	if (view->access != TALLY_ACCESS_RW)
 		return -EACCES;
@@ -41,8 +44,13 @@ static int lock_bind(struct tally_lock_client *c)
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&
 	       slot <= tally_lock_slots;
+	tally_delay(lock_bind);
 	spin_lock_irqsave(&c->lock, flags);
-	if (c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
+	/* What ended meanwhile tells the clients that it finds bound, after this. */
+	err = READ_ONCE(c->handle->error);
+	if (!err && s && READ_ONCE(s->state) == TALLY_SESSION_OVER)
+		err = -ENOTCONN;
+	if (!err && c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
 	    (s ? c->session != s : !c->error)) {
 		tally_lc_init(&c->lc, slot, id, word,
 			      !s || tally_session_is_live(s));
@@ -58,7 +66,7 @@ static int lock_bind(struct tally_lock_client *c)
 		tally_session_put(old);
 	if (s)
 		tally_session_put(s);
-	return 0;
+	return err;
 }
 
 static bool lock_lease_valid(struct tally_lock_client *c)

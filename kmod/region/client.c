@@ -6,6 +6,7 @@
 #include "region/chunk.h"
 #include "home/quota.h"
 #include "region/home.h"
+#include "region/wire.h"
 #include "region/xfer.h"
 #include "session/rpc.h"
 #include "session/session.h"
@@ -24,6 +25,8 @@ struct region_key {
  * @count: how many there are
  * @keys: the keys; NULL before the first is needed
  * @dirty: lanes that carried a Write since the last sync, a bit each
+ * @stale: the keys are void; set without @lock, for what serves the link may not
+ *	wait for an answer that comes by it
  */
 struct region_client {
 	u32 mrs;
@@ -33,6 +36,7 @@ struct region_client {
 	u32 count;
 	struct region_key *keys;
 	unsigned long dirty;
+	bool stale;
 };
 
 /**
@@ -84,18 +88,15 @@ int tally_region_attach(struct tally_handle *handle,
  * tally_region_error - a region cannot be used any more: its keys are void
  * @handle: the handle
  * @err: why
+ *
+ * Context: any, of messages too: does not wait for a task that fetches keys.
  */
 void tally_region_error(struct tally_handle *handle, int err)
 {
 	struct region_client *client = handle->part;
 
-	if (!client)
-		return;
-	mutex_lock(&client->lock);
-	kvfree(client->keys);
-	client->keys = NULL;
-	client->session = 0;
-	mutex_unlock(&client->lock);
+	if (client)
+		WRITE_ONCE(client->stale, true);
 }
 
 /**
@@ -118,7 +119,8 @@ static int region_keys_prepare(struct tally_handle *handle, u64 session)
 {
 	struct region_client *client = handle->part;
 
-	if (client->keys && client->session == session)
+	if (!xchg(&client->stale, false) && client->keys &&
+	    client->session == session)
 		return 0;
 	kvfree(client->keys);
 	client->session = session;

@@ -14,9 +14,11 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "base/delay.h"
 #include "home/export.h"
 #include "home/serve.h"
 #include "region/chunk.h"
+#include "region/wire.h"
 #include "session/rpc.h"
 
 #define REGION_ORDER_MAX	9	/* a huge page, where one is to be had */
@@ -378,6 +380,7 @@ static void region_map_work(struct work_struct *work)
 	reply = kzalloc(TALLY_REPLY_MAX, GFP_KERNEL);
 	if (reply)
 		n = region_map(ro, req, reply);
+	tally_delay(region_map);
 	tally_export_done(req->session);
 	if (n > 0)
 		tally_sreq_reply(req, 0, reply, sizeof(*reply) +

@@ -5,6 +5,7 @@
 #include "region/file.h"
 #include "region/home.h"
 #include "region/nl.h"
+#include "region/wire.h"
 
 static int region_fs_take(struct tally_object *object,
 			  const struct tally_ioc_create *arg)

@@ -6,10 +6,9 @@
  * because every posted operation completes when its QP dies. A caller whose
  * buffer is kernel memory waits instead: nothing else keeps that memory alive.
  *
- * Not by rdma_rw_ctx_*(): a context allocates its requests and elements for each
- * transfer, 4 KiB of elements for the pages of a MiB, and posts them itself:
- * they would pass by the conn's queue, by its credit of Reads and by its sweep
- * at the end of a QP.
+ * Not by rdma_rw_ctx_*(), which are as fast (1.00 of the same requests posted
+ * plainly, from 4 KiB to 1 MiB: "tally bench figure rw"), but post by themselves,
+ * past the conn's queue, its credit of Reads and its sweep at the end of a QP.
  */
 #include "region/xfer.h"
 

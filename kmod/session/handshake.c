@@ -135,7 +135,7 @@ static int handshake_send(struct tally_handshake *hs, u16 type,
 	struct tally_msg_head head = { .type = type };
 	int err;
 
-	err = tally_msg_send(hs->conn, &head, body, len, NULL, 0, GFP_NOIO);
+	err = tally_msg_send(hs->conn, &head, body, len, GFP_NOIO);
 	if (err)
 		tally_conn_fail(hs->conn, err);
 	return err;

@@ -12,6 +12,7 @@
 #include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "base/delay.h"
 #include "base/trace.h"
 #include "session/lease.h"
 #include "session/life.h"
@@ -94,11 +95,15 @@ static void link_go_live(struct tally_session *s)
 	spin_lock_irqsave(&s->lock, flags);
 	live = s->lanes_up == s->lanes &&
 	       tally_session_set_state(s, TALLY_SESSION_LIVE, 0);
-	spin_unlock_irqrestore(&s->lock, flags);
+	/* At once: a link that breaks now waits for down() before the next. */
 	if (live) {
-		s->owner_ops->live(s);
 		s->announced = true;
 		s->lived = true;
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (live) {
+		tally_delay(link_live);
+		s->owner_ops->live(s);
 		if (s->resumed)
 			tally_stat_inc(&s->node->stats,
 				       TALLY_STAT_SESSION_RESUMED);
@@ -111,16 +116,35 @@ static void link_go_live(struct tally_session *s)
 	mutex_unlock(&s->upcall);
 }
 
+/*
+ * Say what is due, once for a link: ACTIVE when every lane is up, ACTIVE_ACK when
+ * ACTIVE came besides. The last of the two that happen calls this, maybe when
+ * the next link is being opened.
+ */
+static void link_ready(struct tally_session *s)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&s->lock, flags);
+	due = s->state == TALLY_SESSION_OPENING && s->lanes_up == s->lanes &&
+	      (s->initiator || s->active) && !s->said;
+	if (due)
+		s->said = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (due && s->initiator)
+		link_send_active(s, TALLY_MSG_ACTIVE);
+	else if (due)
+		link_go_live(s);
+}
+
 static void link_lanes_work(struct work_struct *work)
 {
 	struct tally_session *s = container_of(work, struct tally_session,
 					       lanes_work);
 	unsigned int noio = memalloc_noio_save();
 
-	if (s->initiator)
-		link_send_active(s, TALLY_MSG_ACTIVE);
-	else if (READ_ONCE(s->active))
-		link_go_live(s);
+	link_ready(s);
 	memalloc_noio_restore(noio);
 	tally_session_put(s);
 }
@@ -199,7 +223,7 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	const struct tally_msg_active *active = body;
 	bool initiator = type == TALLY_MSG_ACTIVE_ACK;
 	u16 slot = be16_to_cpu(active->slot);
-	bool complete, first;
+	bool first;
 	unsigned long flags;
 
 	if (len != sizeof(*active) || initiator != s->initiator ||
@@ -217,13 +241,11 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	if (first)
 		s->my_slot = slot;
 	s->active = true;
-	complete = s->lanes_up == s->lanes;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (!first)
 		return -EPROTO;
 	tally_lease_renewed(s, s->asked_at);
-	if (complete)
-		link_go_live(s);
+	link_ready(s);
 	return 0;
 }
 
@@ -347,6 +369,7 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 		s->link_nr++;
 		s->resumed = resumed;
 		s->active = false;
+		s->said = false;
 		s->initiator = initiator;
 		memcpy(s->key, key, sizeof(s->key));
 	}

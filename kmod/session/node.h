@@ -74,7 +74,7 @@ struct tally_node_config {
  */
 struct tally_user {
 	struct list_head list;
-	u32 id;
+	u64 id;
 	const char *what;
 	char object[2 * TALLY_NAME_SIZE];
 	pid_t pid;
@@ -152,7 +152,7 @@ struct tally_peer_ops {
  * @wq: everything of this node that may sleep; unbound
  * @wait_wq: what waits for the answer of a peer, which may never come: no
  *	number of these may keep @wq from renewing a lease
- * @end_wq: ends nodes and peers
+ * @end_wq: ends peers, frees nodes; no item waits for another one
  * @listener: accepts
  * @lock: protects state, users, and changes of peers; process context, may be
  *	held while sleeping for memory, never while waiting for the network
@@ -198,7 +198,7 @@ struct tally_node {
 	u32 peer_next;
 	atomic_t peers_stopping;
 	struct list_head users;
-	u32 user_last;
+	u64 user_last;
 	spinlock_t half_lock;	/* half-open handshakes */
 	struct list_head half;
 	struct xarray slots;

@@ -13,6 +13,8 @@ static DEFINE_MUTEX(nodes_lock);
 static const struct tally_node_ops *node_ops;
 /* Stops and frees nodes: neither can run on a queue of the node itself. */
 static struct workqueue_struct *nodes_wq;
+/* Apart: each node that ends waits for its peers'. */
+static struct workqueue_struct *peers_wq;
 /* Nodes whose memory is not freed yet. */
 static atomic_t nodes_alive;
 static DECLARE_WAIT_QUEUE_HEAD(nodes_gone);
@@ -133,7 +135,7 @@ static struct tally_node *node_alloc(struct net *net,
 	node->slot_next = TALLY_SLOT_HOME + 1;
 	node->ops = node_ops;
 	node->peer_ops = &peer_ops;
-	node->end_wq = nodes_wq;
+	node->end_wq = peers_wq;
 	INIT_WORK(&node->stop_work, node_stop);
 	INIT_WORK(&node->free_work, node_free);
 	init_completion(&node->stopped);
@@ -299,7 +301,13 @@ int tally_nodes_init(const struct tally_node_ops *ops)
 {
 	node_ops = ops;
 	nodes_wq = alloc_workqueue("tally", WQ_UNBOUND, 0);
-	return nodes_wq ? 0 : -ENOMEM;
+	if (!nodes_wq)
+		return -ENOMEM;
+	peers_wq = alloc_workqueue("tally-peer", WQ_UNBOUND, 0);
+	if (peers_wq)
+		return 0;
+	destroy_workqueue(nodes_wq);
+	return -ENOMEM;
 }
 
 /* Stop every node and wait for it. Netlink is gone: no node can be added. */
@@ -313,5 +321,6 @@ void tally_nodes_exit(void)
 		tally_node_put(node);
 	}
 	wait_event(nodes_gone, !atomic_read(&nodes_alive));
+	destroy_workqueue(peers_wq);
 	destroy_workqueue(nodes_wq);
 }

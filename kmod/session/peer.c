@@ -304,17 +304,17 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 		*reason = "the node is being stopped";
 		return -ESHUTDOWN;
 	}
-	err = tally_names_add(&node->peer_names, &peer->by_name);
-	if (err) {
-		if (err == -EEXIST)
-			*reason = "a peer of that name exists";
-		return err;
-	}
 	err = xa_alloc_cyclic(&node->peers, &peer->id, tally_peer_get(peer),
 			      XA_LIMIT(1, INT_MAX), &node->peer_next,
 			      GFP_KERNEL);
-	if (err < 0) {
-		tally_names_del(&node->peer_names, &peer->by_name);
+	/* Last: from its name on a handshake finds it. */
+	if (err >= 0)
+		err = tally_names_add(&node->peer_names, &peer->by_name);
+	if (err) {
+		if (err == -EEXIST)
+			*reason = "a peer of that name exists";
+		if (peer->id)
+			xa_erase(&node->peers, peer->id);
 		tally_peer_put(peer);
 		return err;
 	}

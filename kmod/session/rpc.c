@@ -189,8 +189,7 @@ static int rpc_transmit(struct tally_conn *ctrl, struct tally_msg_head *head,
 	head->type = call->type;
 	head->req = call->slot;
 	head->seq = call->seq;
-	return tally_msg_send(ctrl, head, call->body, call->len, NULL, 0,
-			      GFP_NOIO);
+	return tally_msg_send(ctrl, head, call->body, call->len, GFP_NOIO);
 }
 
 /*
@@ -405,8 +404,7 @@ static void rpc_send_reply(struct tally_sreq *req)
 			      -(int)be32_to_cpu(rep->status));
 	head.req = req->slot;
 	head.seq = req->seq;
-	err = tally_msg_send(ctrl, &head, req->body, req->len, NULL, 0,
-			     GFP_NOIO);
+	err = tally_msg_send(ctrl, &head, req->body, req->len, GFP_NOIO);
 	if (err)
 		tally_conn_fail(ctrl, err);
 	tally_conn_put(ctrl);

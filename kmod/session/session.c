@@ -145,7 +145,7 @@ int tally_session_send(struct tally_session *s, u16 type, const void *body,
 	ctrl = tally_session_ctrl(s, type, &head);
 	if (!ctrl)
 		return -ENOTCONN;
-	err = tally_msg_send(ctrl, &head, body, len, NULL, 0, GFP_NOIO);
+	err = tally_msg_send(ctrl, &head, body, len, GFP_NOIO);
 	if (err == -ENOMEM) {
 		/* A message may be lost only together with its link. */
 		tally_conn_fail(ctrl, err);

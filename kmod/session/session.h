@@ -86,6 +86,7 @@ enum tally_session_state {
  * @announced: live() was called and down() was not; under @upcall
  * @resumed: the link being opened goes on with an existing session
  * @active: ACTIVE came, but not all lanes are up yet
+ * @said: ACTIVE or ACTIVE_ACK was sent on this link
  * @lived: it was LIVE at least once
  * @over: over() was called
  * @told: lost() was called; under @upcall
@@ -134,6 +135,7 @@ struct tally_session {
 	bool announced;
 	bool resumed;
 	bool active;
+	bool said;
 	bool lived;
 	bool over;
 	bool told;

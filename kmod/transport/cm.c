@@ -10,21 +10,6 @@
 #include "transport/msg.h"
 #include "transport/qp.h"
 
-static int tally_cm_create_qp(struct tally_conn *conn)
-{
-	struct rdma_cm_id *id = conn->id;
-	struct ib_qp_init_attr attr;
-	int err;
-
-	err = tally_qp_prepare(conn, &attr);
-	if (!err)
-		err = rdma_create_qp(id, conn->pd, &attr);
-	if (err)
-		return err;
-	tally_qp_made(conn, id->qp);
-	return 0;
-}
-
 /* For the steps that have a timeout of their own. */
 static int tally_cm_ms_left(const struct tally_conn *conn)
 {
@@ -35,12 +20,9 @@ static int tally_cm_ms_left(const struct tally_conn *conn)
 static int tally_cm_set_timers(struct tally_conn *conn)
 {
 	u8 timeout = tally_conn_ack_timeout(conn->lease_ms);
-	int err;
 
-	err = rdma_set_ack_timeout(conn->id, timeout);
-	if (err)
-		return err;
-	return rdma_set_min_rnr_timer(conn->id, IB_RNR_TIMER_000_64);
+	return rdma_set_ack_timeout(conn->id, timeout) ?:
+	       rdma_set_min_rnr_timer(conn->id, IB_RNR_TIMER_000_64);
 }
 
 static int tally_cm_addr_resolved(struct tally_conn *conn)
@@ -56,7 +38,7 @@ static int tally_cm_addr_resolved(struct tally_conn *conn)
 	if (!err)
 		err = conn->ops->bind(conn, dev);
 	if (!err)
-		err = tally_cm_create_qp(conn);
+		err = tally_qp_create(conn);
 	if (!err)
 		err = tally_msgs_start(conn);
 	if (!err)
@@ -104,13 +86,13 @@ static int tally_cm_rejected(struct tally_conn *conn,
 	u8 len = 0;
 
 	rej = rdma_consumer_reject_data(conn->id, event, &len);
-	if (!rej || len < sizeof(*rej) ||
-	    rej->magic != cpu_to_be32(TALLY_WIRE_MAGIC))
-		return -ECONNREFUSED;
-	reason = be16_to_cpu(rej->reason);
-	conn->refusal = reason < __TALLY_REFUSE_MAX ? reason :
-						      TALLY_REFUSE_MALFORMED;
-	conn->peer_version = be16_to_cpu(rej->version);
+	if (rej && len >= sizeof(*rej) &&
+	    rej->magic == cpu_to_be32(TALLY_WIRE_MAGIC)) {
+		reason = be16_to_cpu(rej->reason);
+		conn->refusal = reason < __TALLY_REFUSE_MAX ?
+				reason : TALLY_REFUSE_MALFORMED;
+		conn->peer_version = be16_to_cpu(rej->version);
+	}
 	return -ECONNREFUSED;
 }
 
@@ -168,8 +150,7 @@ static int tally_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
  * @dst: its address and port
  * @params: what the conn is to be
  *
- * up() or down() follows, within 5 s, and may come before
- * this returns.
+ * up() or down() follows, within 5 s, and may come before this returns.
  *
  * Context: process.
  * Return: a conn with a reference for the owner, or an ERR_PTR().
@@ -178,13 +159,14 @@ struct tally_conn *tally_conn_connect(struct net *net,
 				      const struct sockaddr *dst,
 				      const struct tally_conn_params *params)
 {
-	int len = rdma_addr_size(dst), err;
+	size_t len = rdma_addr_size(dst);
 	struct tally_conn *conn;
 	struct rdma_cm_id *id;
+	int err;
 
-	if (!len || len > sizeof(conn->peer))
+	if (!len)
 		return ERR_PTR(-EAFNOSUPPORT);
-	conn = tally_qp_alloc(params);
+	conn = tally_conn_alloc(params, tally_qp_close);
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
 	memcpy(&conn->peer, dst, len);
@@ -232,26 +214,6 @@ static int tally_cm_accept_depths(struct tally_conn *conn,
 								      -EPROTO;
 }
 
-/* From here on the id is the conn's, and a failure goes through its close. */
-static void tally_cm_adopt(struct tally_conn *conn, struct rdma_cm_id *id,
-			   struct rdma_conn_param *param)
-{
-	int err;
-
-	id->context = conn;
-	id->event_handler = tally_cm_handler;
-	if (!tally_conn_begin(conn))
-		return;
-	tally_conn_start_timer(conn);
-	err = tally_msgs_start(conn);
-	if (!err)
-		err = tally_cm_set_timers(conn);
-	if (!err)
-		err = rdma_accept(id, param);
-	if (err)
-		tally_conn_fail(conn, err);
-}
-
 /**
  * tally_conn_accept - take an incoming connection
  * @id: the new CM id
@@ -268,7 +230,7 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 				     const struct rdma_conn_param *req,
 				     const struct tally_conn_params *params)
 {
-	struct tally_conn *conn = tally_qp_alloc(params);
+	struct tally_conn *conn = tally_conn_alloc(params, tally_qp_close);
 	struct rdma_conn_param param;
 	int err;
 
@@ -281,11 +243,23 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 	if (!err)
 		err = tally_cm_accept_depths(conn, req, &param);
 	if (!err)
-		err = tally_cm_create_qp(conn);
+		err = tally_qp_create(conn);
 	if (err) {
 		tally_qp_discard(conn);
 		return ERR_PTR(err);
 	}
-	tally_cm_adopt(conn, id, &param);
+	/* From here on the id is the conn's, which closes when something fails. */
+	id->context = conn;
+	id->event_handler = tally_cm_handler;
+	if (!tally_conn_begin(conn))
+		return conn;
+	tally_conn_start_timer(conn);
+	err = tally_msgs_start(conn);
+	if (!err)
+		err = tally_cm_set_timers(conn);
+	if (!err)
+		err = rdma_accept(id, &param);
+	if (err)
+		tally_conn_fail(conn, err);
 	return conn;
 }

@@ -22,26 +22,19 @@ static void tally_conn_set_state(struct tally_conn *conn,
 	WARN_ON_ONCE(state <= conn->state);
 	trace_tally_conn_state(conn->serial, conn->qpn, conn->state, state,
 			       conn->err);
+	if (conn->state == TALLY_CONN_UP && state == TALLY_CONN_CLOSING)
+		tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
 	conn->state = state;
-	if (state == TALLY_CONN_UP) {
-		conn->was_up = true;
+	if (state == TALLY_CONN_UP)
 		tally_stat_inc(conn->stats, TALLY_STAT_CONN_UP);
-	} else if (state == TALLY_CONN_CLOSING) {
-		if (conn->was_up)
-			tally_stat_inc(conn->stats, TALLY_STAT_CONN_DOWN);
+	if (state == TALLY_CONN_CLOSING) {
 		/* The close work is watched: one that is stuck gets a line in the log. */
 		mod_delayed_work(tally_conn_wq, &conn->timer, TALLY_CONN_STUCK);
 		queue_work(tally_conn_wq, &conn->close_work);
 	}
 }
 
-/**
- * tally_conn_begin - a conn is no longer its maker's alone
- * @conn: conn in NEW
- *
- * Context: any.
- * Return: true: it is CONNECTING; false: it failed before, and closes now.
- */
+/* It is in NEW, and no longer its maker's alone. Return: false: it closes now. */
 bool tally_conn_begin(struct tally_conn *conn)
 {
 	unsigned long flags;
@@ -81,14 +74,9 @@ void tally_conn_fail_locked(struct tally_conn *conn, int err)
 		tally_conn_set_state(conn, TALLY_CONN_CLOSING);
 }
 
-/**
- * tally_conn_fail - break a conn
- * @conn: conn
- * @err: why, a negative errno; the first one is kept
- *
- * Nothing is posted on it afterwards. down() follows from the close work.
- *
- * Context: any.
+/*
+ * Break a conn, in any context; the first error is kept. Nothing is posted on it
+ * afterwards. down() follows from the close work.
  */
 void tally_conn_fail(struct tally_conn *conn, int err)
 {
@@ -99,13 +87,7 @@ void tally_conn_fail(struct tally_conn *conn, int err)
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
-/**
- * tally_conn_close - break a conn and wait for its down()
- * @conn: conn
- * @err: why, should it not be broken already
- *
- * Context: process; none of the conn's own upcalls or completions.
- */
+/* Break it and wait for its down(). Not in its own upcalls or completions. */
 void tally_conn_close(struct tally_conn *conn, int err)
 {
 	tally_conn_fail(conn, err);
@@ -113,7 +95,7 @@ void tally_conn_close(struct tally_conn *conn, int err)
 	wait_for_completion(&conn->dead);
 }
 
-/* It may not be a moment later. */
+/* For any context, without the lock: it may not be a moment later. */
 bool tally_conn_is_up(struct tally_conn *conn)
 {
 	return READ_ONCE(conn->state) == TALLY_CONN_UP;
@@ -178,17 +160,11 @@ static int tally_conn_wc_errno(enum ib_wc_status status)
 	}
 }
 
-/**
- * tally_conn_wc_failed - a work request failed
- * @conn: conn
- * @status: status of its completion
- *
- * A flush of a QP that was not torn down is how some devices report a local
- * failure, so it breaks the conn like any other error. Before it is UP a
- * flush only says that the core gave up on the QP: the event that follows
- * tells why, and must not find the conn closing already.
- *
- * Context: any, with conn->lock held.
+/*
+ * A work request failed. Lock held. A flush of a QP that was not torn down is
+ * how some devices report a local failure, so it breaks the conn like any other
+ * error. Before it is UP a flush only says that the core gave up on the QP: the
+ * event that follows tells why, and must not find the conn closing already.
  */
 void tally_conn_wc_failed(struct tally_conn *conn, enum ib_wc_status status)
 {
@@ -238,30 +214,13 @@ static void tally_conn_gone(struct tally_dev_user *user)
 			-ENETDOWN);
 }
 
-/*
- * How long an attempt may take, in ms. The CM sends a lost request again only
- * after seconds: it is given up early enough that a link that comes back
- * within the lease finds time for another attempt.
- */
-static u32 tally_conn_timeout(u32 lease_ms)
-{
-	return clamp_t(u32, lease_ms / 8, 1000, TALLY_CONN_TIMEOUT_MS);
-}
-
-/**
- * tally_conn_alloc - a conn that is nothing yet
- * @params: what it is to be
- * @close: the close work
- *
- * Context: process.
- * Return: a conn in NEW with the owner's reference and the close work's, or
- * NULL.
- */
+/* Return: a conn in NEW with the owner's reference and the close work's, or NULL. */
 struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 				    work_func_t close)
 {
 	static atomic_t serial;
 	struct tally_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	u32 timeout;
 
 	if (!conn)
 		return NULL;
@@ -282,7 +241,13 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 	conn->messages = params->messages;
 	conn->rd_atomic = params->rd_atomic ?: U8_MAX;
 	conn->lease_ms = params->lease_ms ?: TALLY_LEASE_DEFAULT_MS;
-	conn->deadline = jiffies + msecs_to_jiffies(tally_conn_timeout(conn->lease_ms));
+	/*
+	 * The CM sends a lost request again only after seconds. It is given up
+	 * early enough that a link that comes back within the lease finds time
+	 * for another attempt.
+	 */
+	timeout = clamp_t(u32, conn->lease_ms / 8, 1000, TALLY_CONN_TIMEOUT_MS);
+	conn->deadline = jiffies + msecs_to_jiffies(timeout);
 	conn->priv = params->priv;
 	return conn;
 }

@@ -115,7 +115,6 @@ struct tally_conn_params {
  * @timer: bounds connecting; later warns when closing takes too long
  * @deadline: jiffies by which it must be UP
  * @peer: address of the other side, family 0 for a loopback conn
- * @was_up: it has been UP
  * @sq_drain: mark at the end of the send queue
  * @rq_drain: mark at the end of the receive queue
  * @posts_in_bh: posting is faster with bottom halves off, see compat.h
@@ -152,7 +151,6 @@ struct tally_conn {
 	struct sockaddr_storage peer;
 	struct tally_drain sq_drain;
 	struct tally_drain rq_drain;
-	bool was_up;
 	bool posts_in_bh;
 };
 

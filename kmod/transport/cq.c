@@ -119,9 +119,9 @@ static void tally_cq_event(struct ib_cq *cq, void *context)
 		tally_cq_queue(q);
 }
 
-static bool tally_cq_has_event(struct tally_cq *q)
+static bool tally_cq_is(struct tally_cq *q, int state)
 {
-	return atomic_read(&q->state) & TALLY_CQ_EVENT;
+	return atomic_read(&q->state) & state;
 }
 
 /*
@@ -131,7 +131,7 @@ static bool tally_cq_has_event(struct tally_cq *q)
 void tally_cq_posted(struct tally_cq *q)
 {
 	WRITE_ONCE(q->flying, q->flying + 1);
-	if (q->flying > 1 && tally_cq_has_event(q))
+	if (q->flying > 1 && tally_cq_is(q, TALLY_CQ_EVENT))
 		tally_cq_queue(q);
 }
 
@@ -142,12 +142,17 @@ static void tally_cq_forget(struct tally_cq *q)
 	smp_mb__after_atomic();
 }
 
-/* We alone were told of an event, which is the last one until we ask. */
+/*
+ * We alone were told of an event, which is the last one until we ask. Not to be
+ * preempted between: the next one would be told to no task meanwhile.
+ */
 static void tally_cq_heed(struct tally_cq *q)
 {
+	local_bh_disable();
 	tally_cq_forget(q);
 	if (tally_cq_take(q) >= 0 && tally_cq_arm(q))
 		atomic_or(TALLY_CQ_EVENT, &q->state);
+	local_bh_enable();
 }
 
 static bool tally_cq_enter(struct tally_cq *q)
@@ -163,9 +168,11 @@ static void tally_cq_leave(struct tally_cq *q)
 
 	do {
 		while (state & TALLY_CQ_EVENT) {
+			local_bh_disable();
 			tally_cq_forget(q);
 			if (tally_cq_arm(q))
 				tally_cq_queue(q);
+			local_bh_enable();
 			state = atomic_read(&q->state);
 		}
 	} while (!atomic_try_cmpxchg(&q->state, &state,
@@ -201,11 +208,6 @@ static bool tally_cq_spin(struct tally_cq *q, struct completion *done,
 	return false;
 }
 
-static bool tally_cq_open(struct tally_cq *q)
-{
-	return atomic_read(&q->state) & TALLY_CQ_OPEN;
-}
-
 static long tally_cq_left(struct tally_cq *q)
 {
 	return max((long)(READ_ONCE(q->deadline) - jiffies), 0L);
@@ -216,7 +218,7 @@ static void tally_cq_expire(struct work_struct *work)
 	struct tally_cq *q = container_of(work, struct tally_cq, expiry.work);
 	long left = tally_cq_left(q);
 
-	if (!(atomic_read(&q->state) & TALLY_CQ_WAITER))
+	if (!tally_cq_is(q, TALLY_CQ_WAITER))
 		return;
 	if (left)
 		mod_delayed_work(tally_cq_wq, &q->expiry, left);
@@ -240,57 +242,24 @@ static void tally_cq_set_deadline(struct tally_cq *q, long left)
 		mod_delayed_work(tally_cq_wq, &q->expiry, left);
 }
 
-static int tally_cq_until(struct tally_cq *q, struct completion *done)
-{
-	return wait_event_killable(q->wait, tally_cq_has_event(q) ||
-					    !tally_cq_open(q) ||
-					    completion_done(done) ||
-					    !tally_cq_left(q));
-}
-
 /* Return: what is left of the time; it ends early when @q is destroyed. */
 static long tally_cq_sleep(struct tally_cq *q, struct completion *done,
-			   long left, bool *finished)
+			   long left)
 {
 	int err = 0;
 
-	if (*finished)
-		return left;
 	tally_cq_set_deadline(q, left);
-	while (!err && left && tally_cq_open(q) && !*finished) {
-		if (tally_cq_has_event(q))
+	while (!err && left && tally_cq_is(q, TALLY_CQ_OPEN) &&
+	       !completion_done(done)) {
+		err = wait_event_killable(q->wait, completion_done(done) ||
+					  tally_cq_is(q, TALLY_CQ_EVENT) ||
+					  !tally_cq_is(q, TALLY_CQ_OPEN) ||
+					  !tally_cq_left(q));
+		if (tally_cq_is(q, TALLY_CQ_EVENT))
 			tally_cq_heed(q);
-		else
-			err = tally_cq_until(q, done);
-		*finished = completion_done(done);
 		left = tally_cq_left(q);
 	}
-	if (err)
-		return err;
-	return *finished ? max(left, 1L) : left;
-}
-
-/**
- * tally_cq_wait - wait for an operation
- * @q: queue its completion comes to
- * @done: what it completes
- * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
- *
- * Context: process; killable.
- * Return: positive: it is done; 0: it timed out; negative: killed.
- */
-long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
-{
-	bool finished = false;
-
-	if (timeout > 0 && tally_cq_enter(q)) {
-		finished = tally_cq_spin(q, done, &q->polls);
-		timeout = tally_cq_sleep(q, done, timeout, &finished);
-		tally_cq_leave(q);
-	}
-	if (timeout < 0 || finished)
-		return timeout;
-	return wait_for_completion_killable_timeout(done, timeout);
+	return err ?: left;
 }
 
 /**
@@ -305,17 +274,35 @@ long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
  * @done, which is not used up.
  *
  * Context: process; ends early when killed.
+ * Return: what is left of @timeout; negative: killed.
  */
-void tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
+long tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
 		   struct tally_polls *p)
 {
-	bool finished;
-
 	if (!tally_cq_enter(q))
-		return;
-	finished = tally_cq_spin(q, done, p);
-	tally_cq_sleep(q, done, timeout, &finished);
+		return timeout;
+	if (!tally_cq_spin(q, done, p))
+		timeout = tally_cq_sleep(q, done, timeout);
 	tally_cq_leave(q);
+	return timeout;
+}
+
+/**
+ * tally_cq_wait - wait for an operation
+ * @q: queue its completion comes to
+ * @done: what it completes
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process; killable.
+ * Return: positive: it is done; 0: it timed out; negative: killed.
+ */
+long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout)
+{
+	if (timeout > 0)
+		timeout = tally_cq_help(q, done, timeout, &q->polls);
+	if (timeout < 0)
+		return timeout;
+	return wait_for_completion_killable_timeout(done, timeout);
 }
 
 /* No caller can come in until it is created. */
@@ -327,31 +314,19 @@ void tally_cq_init(struct tally_cq *q)
 	INIT_DELAYED_WORK(&q->expiry, tally_cq_expire);
 }
 
-static int tally_cq_vector(struct ib_device *ibdev)
-{
-	static atomic_t next;
-
-	return (unsigned int)atomic_inc_return(&next) %
-	       clamp_t(u32, ibdev->num_comp_vectors, 1, num_online_cpus());
-}
-
-/**
- * tally_cq_create - make the device's queue
- * @q: queue, initialised
- * @ibdev: device
- * @entries: how many completions it can hold
- * @after: what the work item goes on with after it took completions; no caller
- *	takes any then; or NULL
- *
- * Context: process.
- * Return: 0 or a negative errno.
+/*
+ * Make the device's queue, for @entries completions. The work item goes on with
+ * @after when it took some; then no caller takes any.
  */
 int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 		    int entries, void (*after)(struct tally_cq *q))
 {
+	static atomic_t next;
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
-		.comp_vector = tally_cq_vector(ibdev),
+		.comp_vector = (u32)atomic_inc_return(&next) %
+			       clamp_t(u32, ibdev->num_comp_vectors, 1,
+				       num_online_cpus()),
 	};
 	struct ib_cq *cq;
 
@@ -367,20 +342,15 @@ int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 	return 0;
 }
 
-/* What the work item does now has been done on return. */
-void tally_cq_flush(struct tally_cq *q)
-{
-	flush_work(&q->work);
-}
-
 /* No QP uses it any more, or it was never created. Waits for a caller inside. */
 void tally_cq_destroy(struct tally_cq *q)
 {
 	if (!q->cq)
 		return;
+	tally_compat_cq_settle(q->cq->device);
 	atomic_andnot(TALLY_CQ_OPEN, &q->state);
 	wake_up_all(&q->wait);
-	wait_event(q->wait, !(atomic_read(&q->state) & TALLY_CQ_WAITER));
+	wait_event(q->wait, !tally_cq_is(q, TALLY_CQ_WAITER));
 	cancel_delayed_work_sync(&q->expiry);
 	cancel_work_sync(&q->work);
 	ib_destroy_cq(q->cq);

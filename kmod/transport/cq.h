@@ -61,11 +61,10 @@ int tally_cq_create(struct tally_cq *q, struct ib_device *ibdev,
 		    int entries, void (*after)(struct tally_cq *q));
 void tally_cq_destroy(struct tally_cq *q);
 void tally_cq_queue(struct tally_cq *q);
-void tally_cq_flush(struct tally_cq *q);
 void tally_cq_posted(struct tally_cq *q);
 void tally_cq_kick(struct tally_cq *q);
 long tally_cq_wait(struct tally_cq *q, struct completion *done, long timeout);
-void tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
+long tally_cq_help(struct tally_cq *q, struct completion *done, long timeout,
 		   struct tally_polls *p);
 
 int tally_cqs_init(void);

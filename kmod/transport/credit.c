@@ -16,12 +16,8 @@
  * all it dares to send. It tells depths in the first message of each side, so
  * it knows ours when it has consumed something we sent after we knew its own.
  */
+#include <linux/minmax.h>
 #include "transport/credit.h"
-
-void tally_credits_init(struct tally_credits *credits)
-{
-	*credits = (struct tally_credits) { .depth = TALLY_CREDIT_DEPTH_MIN };
-}
 
 void tally_credits_set_depth(struct tally_credits *credits, u32 depth)
 {
@@ -44,9 +40,7 @@ bool tally_credits_owe(const struct tally_credits *credits)
 	u32 ring = TALLY_CREDIT_DEPTH_MIN;
 
 	if (credits->agreed)
-		ring = credits->depth < TALLY_MSG_DEPTH ?
-		       credits->depth : TALLY_MSG_DEPTH;
-
+		ring = min(credits->depth, TALLY_MSG_DEPTH);
 	return credits->consumed - credits->told >= ring / 4 &&
 	       credits->sent - credits->acked < credits->depth;
 }

@@ -12,7 +12,7 @@
 #define TALLY_CREDIT_RESERVED	2
 
 /**
- * struct tally_credits - one side of a conn
+ * struct tally_credits - one side of a conn, zero at first but for @depth
  * @depth: RECVs of the peer
  * @mark: messages sent when @depth became known
  * @known: @depth was told by the peer
@@ -33,7 +33,6 @@ struct tally_credits {
 	u32 told;
 };
 
-void tally_credits_init(struct tally_credits *credits);
 void tally_credits_set_depth(struct tally_credits *credits, u32 depth);
 bool tally_credits_may_send(const struct tally_credits *credits);
 bool tally_credits_owe(const struct tally_credits *credits);

@@ -16,6 +16,7 @@
 /* A removal that waits longer than this for its users says so. */
 #define TALLY_DEV_STUCK		(10 * HZ)
 
+static struct ib_client tally_dev_client;
 static LIST_HEAD(tally_devs);
 static DEFINE_MUTEX(tally_devs_lock);
 
@@ -42,11 +43,6 @@ static bool tally_dev_usable(struct ib_device *ibdev)
 	       tally_dev_has_cm(ibdev);
 }
 
-static u8 tally_dev_depth(int depth)
-{
-	return clamp(depth, 1, U8_MAX);
-}
-
 static void tally_dev_set_limits(struct tally_dev *dev)
 {
 	const struct ib_device_attr *attrs = &dev->ibdev->attrs;
@@ -56,16 +52,28 @@ static void tally_dev_set_limits(struct tally_dev *dev)
 	dev->max_sge = clamp(attrs->max_send_sge, 1, TALLY_DEV_MAX_SGE);
 	if (attrs->max_sge_rd > 0)
 		dev->max_sge = min_t(u32, dev->max_sge, attrs->max_sge_rd);
-	dev->max_rd_atomic = tally_dev_depth(attrs->max_qp_init_rd_atom);
-	dev->max_dest_rd_atomic = tally_dev_depth(attrs->max_qp_rd_atom);
+	dev->max_rd_atomic = clamp(attrs->max_qp_init_rd_atom, 1, U8_MAX);
+	dev->max_dest_rd_atomic = clamp(attrs->max_qp_rd_atom, 1, U8_MAX);
 }
 
+/* Return: a device with the list's reference, or an ERR_PTR(). */
 static struct tally_dev *tally_dev_alloc(struct ib_device *ibdev)
 {
 	struct tally_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	int err;
 
 	if (!dev)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	dev->ctrl_pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(dev->ctrl_pd)) {
+		err = PTR_ERR(dev->ctrl_pd);
+		goto err_free;
+	}
+	dev->home_pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(dev->home_pd)) {
+		err = PTR_ERR(dev->home_pd);
+		goto err_dealloc_pd;
+	}
 	dev->ibdev = ibdev;
 	kref_init(&dev->ref);
 	init_completion(&dev->released);
@@ -76,33 +84,12 @@ static struct tally_dev *tally_dev_alloc(struct ib_device *ibdev)
 	init_waitqueue_head(&dev->called);
 	tally_dev_set_limits(dev);
 	return dev;
-}
 
-static int tally_dev_alloc_pds(struct tally_dev *dev)
-{
-	struct ib_pd *pd;
-
-	pd = ib_alloc_pd(dev->ibdev, 0);
-	if (IS_ERR(pd))
-		return PTR_ERR(pd);
-	dev->ctrl_pd = pd;
-	pd = ib_alloc_pd(dev->ibdev, 0);
-	if (IS_ERR(pd)) {
-		ib_dealloc_pd(dev->ctrl_pd);
-		return PTR_ERR(pd);
-	}
-	dev->home_pd = pd;
-	return 0;
-}
-
-static void tally_dev_free(struct tally_dev *dev)
-{
-	ib_dealloc_pd(dev->home_pd);
+err_dealloc_pd:
 	ib_dealloc_pd(dev->ctrl_pd);
-	mutex_destroy(&dev->probe_lock);
-	mutex_destroy(&dev->loop_lock);
-	mutex_destroy(&dev->lock);
+err_free:
 	kfree(dev);
+	return ERR_PTR(err);
 }
 
 static void tally_dev_release(struct kref *ref)
@@ -120,121 +107,73 @@ void tally_dev_put(struct tally_dev *dev)
 	kref_put(&dev->ref, tally_dev_release);
 }
 
-/**
- * tally_dev_get - our side of an ib_device
- * @ibdev: device
- *
- * Context: process; CM handlers too.
- * Return: the device with a reference for the caller; NULL when it is not
- * usable or on its way out.
+/* The first one that is @ibdev, has @name, @net may use, where these are given. */
+static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
+					  const char *name, struct net *net)
+{
+	struct tally_dev *dev;
+
+	mutex_lock(&tally_devs_lock);
+	list_for_each_entry(dev, &tally_devs, list) {
+		if (ibdev && dev->ibdev != ibdev)
+			continue;
+		if (name && strcmp(dev_name(&dev->ibdev->dev), name))
+			continue;
+		if (net && !rdma_dev_access_netns(dev->ibdev, net))
+			continue;
+		tally_dev_hold(dev);
+		goto out;
+	}
+	dev = NULL;
+out:
+	mutex_unlock(&tally_devs_lock);
+	return dev;
+}
+
+/*
+ * Process context, CM handlers too. Return: the device with a reference for the
+ * caller; NULL when it is not usable or on its way out.
  */
 struct tally_dev *tally_dev_get(struct ib_device *ibdev)
 {
-	struct tally_dev *dev, *found = NULL;
-
-	mutex_lock(&tally_devs_lock);
-	list_for_each_entry(dev, &tally_devs, list) {
-		if (dev->ibdev == ibdev) {
-			tally_dev_hold(dev);
-			found = dev;
-			break;
-		}
-	}
-	mutex_unlock(&tally_devs_lock);
-	return found;
+	return tally_dev_lookup(ibdev, NULL, NULL);
 }
 
-/**
- * tally_dev_find - a device that a network namespace may use
- * @net: network namespace
- * @name: name of the device, NULL for the first one
- *
- * Context: process.
- * Return: the device with a reference for the caller, or NULL.
- */
+/* The same of one that @net may use: of that name, or the first if it is NULL. */
 struct tally_dev *tally_dev_find(struct net *net, const char *name)
 {
-	struct tally_dev *dev, *found = NULL;
-
-	mutex_lock(&tally_devs_lock);
-	list_for_each_entry(dev, &tally_devs, list) {
-		if (name && strcmp(dev_name(&dev->ibdev->dev), name))
-			continue;
-		if (!rdma_dev_access_netns(dev->ibdev, net))
-			continue;
-		tally_dev_hold(dev);
-		found = dev;
-		break;
-	}
-	mutex_unlock(&tally_devs_lock);
-	return found;
+	return tally_dev_lookup(NULL, name, net);
 }
 
-/**
- * tally_dev_watch - be told when a device goes away
- * @dev: device
- * @user: to be told; the registry's until tally_dev_unwatch() or gone()
- *
- * Context: process.
- * Return: 0, or -ENODEV when it is going away already.
+/*
+ * @user is told when the device goes away. Process context. Return: 0, or
+ * -ENODEV when it is going away already.
  */
 int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user)
 {
-	int err = -ENODEV;
+	bool dying;
 
 	mutex_lock(&dev->lock);
+	dying = dev->dying;
 	INIT_LIST_HEAD(&user->list);
-	if (!dev->dying) {
-		if (user->last)
-			list_add_tail(&user->list, &dev->users);
-		else
-			list_add(&user->list, &dev->users);
-		err = 0;
-	}
+	if (!dying && user->last)
+		list_add_tail(&user->list, &dev->users);
+	else if (!dying)
+		list_add(&user->list, &dev->users);
 	mutex_unlock(&dev->lock);
-	return err;
+	return dying ? -ENODEV : 0;
 }
 
-static bool tally_dev_has_called(struct tally_dev *dev,
-				 const struct tally_dev_user *user)
-{
-	/* Pairs with the release after gone() returned. */
-	return smp_load_acquire(&dev->calling) != user;
-}
-
-/**
- * tally_dev_unwatch - not to be told any more
- * @dev: device
- * @user: as given to tally_dev_watch()
- *
- * Waits for a running gone(), unless it is called from there.
- *
- * Context: process; sleeps.
- */
+/* Waits for a running gone(), unless it is called from there. */
 void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user)
 {
 	mutex_lock(&dev->lock);
 	list_del_init(&user->list);
 	mutex_unlock(&dev->lock);
-	if (READ_ONCE(dev->remover) != current)
-		wait_event(dev->called, tally_dev_has_called(dev, user));
-}
-
-/* Take a device out of the list, so that it is found no more. */
-static struct tally_dev *tally_dev_take(struct ib_device *ibdev)
-{
-	struct tally_dev *dev, *found = NULL;
-
-	mutex_lock(&tally_devs_lock);
-	list_for_each_entry(dev, &tally_devs, list) {
-		if (dev->ibdev == ibdev) {
-			list_del(&dev->list);
-			found = dev;
-			break;
-		}
-	}
-	mutex_unlock(&tally_devs_lock);
-	return found;
+	if (READ_ONCE(dev->remover) == current)
+		return;
+	/* Pairs with the release after gone() returned. */
+	wait_event(dev->called, smp_load_acquire(&dev->calling) != user);
 }
 
 static void tally_dev_tell_users(struct tally_dev *dev)
@@ -262,18 +201,13 @@ static void tally_dev_tell_users(struct tally_dev *dev)
 static int tally_dev_add(struct ib_device *ibdev)
 {
 	struct tally_dev *dev;
-	int err;
 
 	if (!tally_dev_usable(ibdev))
 		return -EOPNOTSUPP;
 	dev = tally_dev_alloc(ibdev);
-	if (!dev)
-		return -ENOMEM;
-	err = tally_dev_alloc_pds(dev);
-	if (err) {
-		kfree(dev);
-		return err;
-	}
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	ib_set_client_data(ibdev, &tally_dev_client, dev);
 	mutex_lock(&tally_devs_lock);
 	list_add_tail(&dev->list, &tally_devs);
 	mutex_unlock(&tally_devs_lock);
@@ -282,17 +216,23 @@ static int tally_dev_add(struct ib_device *ibdev)
 
 static void tally_dev_remove(struct ib_device *ibdev, void *data)
 {
-	struct tally_dev *dev = tally_dev_take(ibdev);
+	struct tally_dev *dev = data;
 
-	if (WARN_ON_ONCE(!dev))
-		return;
+	mutex_lock(&tally_devs_lock);
+	list_del(&dev->list);
+	mutex_unlock(&tally_devs_lock);
 	tally_dev_tell_users(dev);
 	tally_dev_put(dev);
 	/* The device must not go before its users: all it can do is to say so. */
 	while (!wait_for_completion_timeout(&dev->released, TALLY_DEV_STUCK))
 		pr_warn("%s is going away and still in use\n",
 			dev_name(&ibdev->dev));
-	tally_dev_free(dev);
+	ib_dealloc_pd(dev->home_pd);
+	ib_dealloc_pd(dev->ctrl_pd);
+	mutex_destroy(&dev->probe_lock);
+	mutex_destroy(&dev->loop_lock);
+	mutex_destroy(&dev->lock);
+	kfree(dev);
 }
 
 static struct ib_client tally_dev_client = {

@@ -25,7 +25,18 @@ static void tally_drain_init(struct tally_drain *drain)
 	init_completion(&drain->done);
 }
 
-static int tally_drain_post_sq(struct ib_qp *qp, struct tally_drain *drain)
+/* The work item that takes completions may be busy with messages. */
+static bool tally_drain_wait(struct tally_cq *q, struct tally_drain *drain)
+{
+	if (wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT))
+		return true;
+	flush_work(&q->work);
+	return try_wait_for_completion(&drain->done);
+}
+
+/* Some devices know better; they are trusted to come to an end. */
+static bool tally_drain_sq(struct ib_qp *qp, struct tally_cq *q,
+			   struct tally_drain *drain)
 {
 	struct ib_rdma_wr wr = {
 		.wr = {
@@ -35,46 +46,23 @@ static int tally_drain_post_sq(struct ib_qp *qp, struct tally_drain *drain)
 		},
 	};
 
-	return ib_post_send(qp, &wr.wr, NULL);
-}
-
-static int tally_drain_post_rq(struct ib_qp *qp, struct tally_drain *drain)
-{
-	struct ib_recv_wr wr = {
-		.wr_cqe = &drain->cqe,
-	};
-
-	return ib_post_recv(qp, &wr, NULL);
-}
-
-/* The work item that takes completions may be busy with messages. */
-static bool tally_drain_wait(struct tally_cq *q, struct tally_drain *drain)
-{
-	if (wait_for_completion_timeout(&drain->done, TALLY_DRAIN_TIMEOUT))
-		return true;
-	tally_cq_flush(q);
-	return try_wait_for_completion(&drain->done);
-}
-
-/* Some devices know better; they are trusted to come to an end. */
-static bool tally_drain_sq(struct ib_qp *qp, struct tally_cq *q,
-			   struct tally_drain *drain)
-{
 	if (qp->device->ops.drain_sq) {
 		qp->device->ops.drain_sq(qp);
 		return true;
 	}
-	return !tally_drain_post_sq(qp, drain) && tally_drain_wait(q, drain);
+	return !ib_post_send(qp, &wr.wr, NULL) && tally_drain_wait(q, drain);
 }
 
 static bool tally_drain_rq(struct ib_qp *qp, struct tally_cq *q,
 			   struct tally_drain *drain)
 {
+	struct ib_recv_wr wr = { .wr_cqe = &drain->cqe };
+
 	if (qp->device->ops.drain_rq) {
 		qp->device->ops.drain_rq(qp);
 		return true;
 	}
-	return !tally_drain_post_rq(qp, drain) && tally_drain_wait(q, drain);
+	return !ib_post_recv(qp, &wr, NULL) && tally_drain_wait(q, drain);
 }
 
 /**

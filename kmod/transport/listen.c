@@ -50,47 +50,14 @@ static enum tally_refusal tally_req_check(const struct rdma_conn_param *param)
 	return TALLY_REFUSE_NONE;
 }
 
-static void tally_listen_reject(struct rdma_cm_id *id,
-				enum tally_refusal reason)
-{
-	struct tally_cm_rej rej = {
-		.magic = cpu_to_be32(TALLY_WIRE_MAGIC),
-		.version = cpu_to_be16(TALLY_WIRE_VERSION),
-		.reason = cpu_to_be16(reason),
-	};
-
-	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
-}
-
-static enum tally_refusal tally_listen_take(struct tally_listener *listener,
-					    struct rdma_cm_id *id,
-					    struct tally_dev *dev,
-					    const struct rdma_conn_param *param)
-{
-	struct sockaddr *from = (struct sockaddr *)&id->route.addr.dst_addr;
-	struct tally_conn_params params = {};
-	enum tally_refusal reason;
-	struct tally_conn *conn;
-
-	memcpy(&params.priv, param->private_data, sizeof(params.priv));
-	reason = listener->ops->request(listener->owner, dev, &params.priv,
-					from, &params);
-	if (reason != TALLY_REFUSE_NONE)
-		return reason;
-	conn = tally_conn_accept(id, dev, param, &params);
-	if (IS_ERR(conn)) {
-		listener->ops->accepted(listener->owner, &params, NULL);
-		return TALLY_REFUSE_BUSY;
-	}
-	listener->ops->accepted(listener->owner, &params, conn);
-	return TALLY_REFUSE_NONE;
-}
-
 static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 					       struct rdma_cm_id *id,
 					       const struct rdma_conn_param *param)
 {
+	struct sockaddr *from = (struct sockaddr *)&id->route.addr.dst_addr;
 	enum tally_refusal reason = tally_req_check(param);
+	struct tally_conn_params params = {};
+	struct tally_conn *conn;
 	struct tally_dev *dev;
 
 	if (reason != TALLY_REFUSE_NONE)
@@ -98,7 +65,17 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 	dev = tally_dev_get(id->device);
 	if (!dev)
 		return TALLY_REFUSE_SHUTDOWN;
-	reason = tally_listen_take(listener, id, dev, param);
+	memcpy(&params.priv, param->private_data, sizeof(params.priv));
+	reason = listener->ops->request(listener->owner, dev, &params.priv,
+					from, &params);
+	if (reason == TALLY_REFUSE_NONE) {
+		conn = tally_conn_accept(id, dev, param, &params);
+		if (IS_ERR(conn)) {
+			conn = NULL;
+			reason = TALLY_REFUSE_BUSY;
+		}
+		listener->ops->accepted(listener->owner, &params, conn);
+	}
 	tally_dev_put(dev);
 	return reason;
 }
@@ -109,15 +86,20 @@ static int tally_listen_handler(struct rdma_cm_id *id,
 {
 	struct tally_listener *listener = id->context;
 	enum tally_refusal reason;
+	struct tally_cm_rej rej;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 	reason = tally_listen_request(listener, id, &event->param.conn);
 	if (reason == TALLY_REFUSE_NONE)
 		return 0;
-	if (listener->ops->refused)
-		listener->ops->refused(listener->owner, reason);
-	tally_listen_reject(id, reason);
+	listener->ops->refused(listener->owner, reason);
+	rej = (struct tally_cm_rej) {
+		.magic = cpu_to_be32(TALLY_WIRE_MAGIC),
+		.version = cpu_to_be16(TALLY_WIRE_VERSION),
+		.reason = cpu_to_be16(reason),
+	};
+	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
 	return -ECONNREFUSED;
 }
 
@@ -200,14 +182,7 @@ struct tally_listener *tally_listen(struct net *net, u16 port,
 	return listener;
 }
 
-/**
- * tally_unlisten - stop listening
- * @listener: listener
- *
- * Waits for a running upcall; none comes afterwards. Accepted conns stay.
- *
- * Context: process; not from an upcall.
- */
+/* Waits for a running upcall; none comes afterwards. Accepted conns stay. */
 void tally_unlisten(struct tally_listener *listener)
 {
 	rdma_destroy_id(listener->id);

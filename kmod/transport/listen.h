@@ -32,7 +32,6 @@ struct tally_listen_ops {
 struct tally_listener *tally_listen(struct net *net, u16 port,
 				    const struct tally_listen_ops *ops,
 				    void *owner);
-/* No upcall comes after it. Sleeps. */
 void tally_unlisten(struct tally_listener *listener);
 
 #endif

@@ -73,33 +73,20 @@ static int tally_loop_find_path(struct ib_device *ibdev,
 	return capable ? -EADDRNOTAVAIL : -EOPNOTSUPP;
 }
 
-static void tally_loop_put_path(struct tally_loop_path *path)
-{
-	if (path->gid)
-		rdma_put_gid_attr(path->gid);
-}
-
 static int tally_loop_set_av(struct ib_device *ibdev,
 			     const struct tally_loop_path *path,
 			     struct rdma_ah_attr *ah)
 {
-	u8 mac[ETH_ALEN];
-	int err;
-
 	ah->type = rdma_ah_find_type(ibdev, path->port);
 	rdma_ah_set_port_num(ah, path->port);
 	if (!path->gid) {
 		rdma_ah_set_dlid(ah, path->attr.lid);
 		return 0;
 	}
-	/* Kernel users bring the destination's MAC: here it is our own. */
-	err = rdma_read_gid_l2_fields(path->gid, NULL, mac);
-	if (err)
-		return err;
 	rdma_ah_set_grh(ah, (union ib_gid *)&path->gid->gid, 0,
 			path->gid->index, 1, 0);
-	memcpy(ah->roce.dmac, mac, ETH_ALEN);
-	return 0;
+	/* Kernel users bring the destination's MAC: here it is our own. */
+	return rdma_read_gid_l2_fields(path->gid, NULL, ah->roce.dmac);
 }
 
 static int tally_loop_to_init(struct ib_qp *qp, u32 port)
@@ -156,42 +143,24 @@ static int tally_loop_to_rts(struct tally_conn *conn, u32 psn)
 			    IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-static int tally_loop_join_ends(struct tally_conn *conn,
-				const struct tally_loop_path *path)
-{
-	u32 psn = get_random_u32() & 0xffffff;
-	int err;
-
-	err = tally_loop_to_init(conn->qp, path->port);
-	if (!err)
-		err = tally_loop_to_rtr(conn, path, psn);
-	if (!err)
-		err = tally_loop_to_rts(conn, psn);
-	return err;
-}
-
 static int tally_loop_connect(struct tally_conn *conn)
 {
+	u32 psn = get_random_u32() & 0xffffff;
 	struct tally_loop_path path;
-	struct ib_qp_init_attr attr;
-	struct ib_qp *qp;
 	int err;
 
 	err = tally_loop_find_path(conn->dev->ibdev, &path);
 	if (err)
 		return err;
-	err = tally_qp_prepare(conn, &attr);
-	if (err)
-		goto out;
-	qp = ib_create_qp(conn->pd, &attr);
-	if (IS_ERR(qp)) {
-		err = PTR_ERR(qp);
-		goto out;
-	}
-	tally_qp_made(conn, qp);
-	err = tally_loop_join_ends(conn, &path);
-out:
-	tally_loop_put_path(&path);
+	err = tally_qp_create(conn);
+	if (!err)
+		err = tally_loop_to_init(conn->qp, path.port);
+	if (!err)
+		err = tally_loop_to_rtr(conn, &path, psn);
+	if (!err)
+		err = tally_loop_to_rts(conn, psn);
+	if (path.gid)
+		rdma_put_gid_attr(path.gid);
 	return err;
 }
 
@@ -229,7 +198,8 @@ struct tally_conn *tally_loop_make(struct tally_dev *dev)
 		.ops = &tally_loop_ops,
 		.pd = dev->home_pd,
 	};
-	struct tally_conn *conn = tally_qp_alloc(&params);
+	struct tally_conn *conn = tally_conn_alloc(&params,
+						   tally_qp_close);
 	int err;
 
 	if (!conn)

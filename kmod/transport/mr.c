@@ -11,17 +11,12 @@
 
 static int tally_mr_map(struct tally_mr *mr, struct page **pages, u32 n)
 {
-	struct ib_device *ibdev = mr->dev->ibdev;
-	int err;
-
-	err = sg_alloc_table_from_pages(&mr->sg, pages, n, 0,
-					(unsigned long)n << PAGE_SHIFT,
-					GFP_KERNEL);
-	if (err)
-		return err;
-	mr->mapped = ib_dma_map_sg(ibdev, mr->sg.sgl, mr->sg.orig_nents,
-				   DMA_BIDIRECTIONAL);
-	if (!mr->mapped) {
+	if (sg_alloc_table_from_pages(&mr->sg, pages, n, 0,
+				      (unsigned long)n << PAGE_SHIFT,
+				      GFP_KERNEL))
+		return -ENOMEM;
+	if (ib_dma_map_sgtable_attrs(mr->dev->ibdev, &mr->sg,
+				     DMA_BIDIRECTIONAL, 0)) {
 		sg_free_table(&mr->sg);
 		return -ENOMEM;
 	}
@@ -30,39 +25,33 @@ static int tally_mr_map(struct tally_mr *mr, struct page **pages, u32 n)
 
 static void tally_mr_unmap(struct tally_mr *mr)
 {
-	ib_dma_unmap_sg(mr->dev->ibdev, mr->sg.sgl, mr->sg.orig_nents,
-			DMA_BIDIRECTIONAL);
+	ib_dma_unmap_sgtable_attrs(mr->dev->ibdev, &mr->sg, DMA_BIDIRECTIONAL,
+				   0);
 	sg_free_table(&mr->sg);
-}
-
-/*
- * The address may be any with the same offset in the page; what the mapping
- * proposes can be the kernel's own. Far below 2^64, where some devices get
- * their range checks wrong.
- */
-static void tally_mr_set_addr(struct tally_mr *mr)
-{
-	u64 page = get_random_u32() | 1;
-
-	mr->mr->iova = page << PAGE_SHIFT | (mr->mr->iova & ~PAGE_MASK);
-	mr->addr = mr->mr->iova;
 }
 
 static int tally_mr_alloc(struct tally_mr *mr, struct ib_pd *pd, u32 n)
 {
 	struct ib_mr *ibmr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, n);
+	u64 page = get_random_u32() | 1;
 	int mapped;
 
 	if (IS_ERR(ibmr))
 		return PTR_ERR(ibmr);
-	mapped = ib_map_mr_sg(ibmr, mr->sg.sgl, mr->mapped, NULL, PAGE_SIZE);
-	if (mapped != mr->mapped) {
+	mapped = ib_map_mr_sg(ibmr, mr->sg.sgl, mr->sg.nents, NULL, PAGE_SIZE);
+	if (mapped != mr->sg.nents) {
 		ib_dereg_mr(ibmr);
 		return mapped < 0 ? mapped : -EINVAL;
 	}
 	ib_update_fast_reg_key(ibmr, ib_inc_rkey(ibmr->rkey));
+	/*
+	 * The address may be any with the same offset in the page; what the
+	 * mapping proposes can be the kernel's own. Far below 2^64, where some
+	 * devices get their range checks wrong.
+	 */
+	ibmr->iova = page << PAGE_SHIFT | (ibmr->iova & ~PAGE_MASK);
+	mr->addr = ibmr->iova;
 	mr->mr = ibmr;
-	tally_mr_set_addr(mr);
 	return 0;
 }
 
@@ -75,11 +64,10 @@ static int tally_mr_register(struct tally_conn *conn, struct tally_mr *mr,
 		.op.mr = mr->mr,
 		.op.access = access | IB_ACCESS_LOCAL_WRITE,
 	};
-
 	int err = tally_op_run(conn, &task, TALLY_MR_TIMEOUT);
 
-	trace_tally_mr_register(conn->serial, mr->mr->rkey, mr->addr, mr->len,
-				err);
+	trace_tally_mr_register(conn->serial, mr->mr->rkey, mr->addr,
+				mr->mr->length, err);
 	return err;
 }
 
@@ -113,7 +101,6 @@ struct tally_mr *tally_mr_create(struct tally_conn *conn, struct page **pages,
 		goto err_put;
 	mr->dev = dev;
 	mr->conn = conn->serial;
-	mr->len = n << PAGE_SHIFT;
 	err = tally_mr_map(mr, pages, n);
 	if (err)
 		goto err_free;
@@ -141,7 +128,8 @@ void tally_mr_destroy(struct tally_mr *mr)
 {
 	if (!mr)
 		return;
-	trace_tally_mr_destroy(mr->conn, mr->mr->rkey, mr->addr, mr->len, 0);
+	trace_tally_mr_destroy(mr->conn, mr->mr->rkey, mr->addr,
+			       mr->mr->length, 0);
 	ib_dereg_mr(mr->mr);
 	tally_mr_unmap(mr);
 	tally_dev_put(mr->dev);

@@ -17,18 +17,14 @@
  * @conn: serial number of the conn that registered it
  * @dev: its device, referenced
  * @sg: scatter list of its pages, mapped for the device
- * @mapped: entries of @sg after mapping
  * @addr: address peers use (never a kernel address)
- * @len: bytes
  */
 struct tally_mr {
 	struct ib_mr *mr;
 	u32 conn;
 	struct tally_dev *dev;
 	struct sg_table sg;
-	int mapped;
 	u64 addr;
-	u32 len;
 };
 
 struct tally_mr *tally_mr_create(struct tally_conn *conn, struct page **pages,

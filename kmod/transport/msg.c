@@ -93,38 +93,20 @@ struct tally_msgs {
 	bool broken;
 };
 
-/* What tally_msg_send() was given. */
-struct tally_msg_parts {
-	const struct tally_msg_head *head;
-	const void *body;
-	u32 len;
-	const void *more;
-	u32 more_len;
-};
-
-static u32 tally_parts_size(const struct tally_msg_parts *parts)
+static void tally_msg_write(void *buf, const struct tally_msg_head *head,
+			    const void *body, u32 len)
 {
-	return sizeof(struct tally_hdr) + parts->len + parts->more_len;
-}
-
-static void tally_parts_write(const struct tally_msg_parts *parts, void *buf)
-{
-	const struct tally_msg_head *head = parts->head;
 	struct tally_hdr *hdr = buf;
 
 	*hdr = (struct tally_hdr) {
 		.type = cpu_to_be16(head->type),
-		.len = cpu_to_be32(tally_parts_size(parts)),
+		.len = cpu_to_be32(sizeof(*hdr) + len),
 		.req = cpu_to_be16(head->req),
 		.slot = cpu_to_be16(head->slot),
 		.seq = cpu_to_be32(head->seq),
 		.session = cpu_to_be64(head->session),
 	};
-	if (parts->len)
-		memcpy(hdr + 1, parts->body, parts->len);
-	if (parts->more_len)
-		memcpy((u8 *)(hdr + 1) + parts->len, parts->more,
-		       parts->more_len);
+	memcpy(hdr + 1, body, len);
 }
 
 static int tally_send_post(struct tally_conn *conn, struct tally_send *send)
@@ -237,16 +219,11 @@ static void tally_send_completed(struct ib_cq *cq, struct ib_wc *wc)
 static bool tally_msgs_check(struct tally_msgs *msgs,
 			     const struct tally_hdr *hdr, u32 len)
 {
-	u16 type;
+	u16 type = be16_to_cpu(hdr->type);
 
-	if (len < sizeof(*hdr) || be32_to_cpu(hdr->len) != len)
-		return false;
-	if (hdr->flags || hdr->reserved)
-		return false;
-	type = be16_to_cpu(hdr->type);
-	if (!type || type >= __TALLY_MSG_MAX)
-		return false;
-	if (type == TALLY_MSG_CREDIT && len != sizeof(*hdr))
+	if (len < sizeof(*hdr) || be32_to_cpu(hdr->len) != len ||
+	    hdr->flags || hdr->reserved || !type || type >= __TALLY_MSG_MAX ||
+	    (type == TALLY_MSG_CREDIT && len != sizeof(*hdr)))
 		return false;
 	return tally_credits_ack(&msgs->credits, be32_to_cpu(hdr->credit));
 }
@@ -340,14 +317,10 @@ static void tally_msgs_consumed(struct tally_conn *conn,
 	tally_compat_post_end(begun);
 }
 
-/**
- * tally_msgs_deliver - hand the messages that came to the conn's owner
- * @conn: control conn
- *
- * Context: the work item of its completion queue; sleeps as its owner does.
- */
-void tally_msgs_deliver(struct tally_conn *conn)
+/* Hand the messages that came to the conn's owner, who may sleep. */
+void tally_msgs_deliver(struct tally_cq *q)
 {
+	struct tally_conn *conn = container_of(q, struct tally_conn, cq);
 	struct tally_msgs *msgs = conn->msgs;
 	const struct tally_hdr *hdr;
 	struct tally_recv *recv;
@@ -371,50 +344,43 @@ void tally_msgs_deliver(struct tally_conn *conn)
 }
 
 /*
- * Into a send buffer, or into *@late, which is NULL then. Lock held. Return:
- * -ENOBUFS: no buffer is free, and there is no *@late.
+ * Into a send buffer, or into *@late, which is NULL then. Return: -ENOBUFS: no
+ * buffer is free, and there is no *@late.
  */
 static int tally_msgs_add(struct tally_conn *conn,
-			  const struct tally_msg_parts *parts,
-			  struct tally_late **late)
+			  const struct tally_msg_head *head, const void *body,
+			  u32 len, struct tally_late **late)
 {
 	struct tally_msgs *msgs = conn->msgs;
 	struct tally_send *send = NULL;
-
-	if (conn->state != TALLY_CONN_UP || !msgs)
-		return -ENOTCONN;
-	if (list_empty(&msgs->late))
-		send = tally_msgs_next(msgs, tally_parts_size(parts));
-	if (send) {
-		tally_parts_write(parts, send->buf);
-		tally_msgs_pump(conn);
-		return 0;
-	}
-	if (!*late)
-		return -ENOBUFS;
-	/* Not for a peer that asks and never takes the answers. */
-	if (msgs->backlog >= TALLY_MSG_BACKLOG) {
-		tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
-		tally_conn_fail_locked(conn, -ENOBUFS);
-		return -ENOTCONN;
-	}
-	msgs->backlog++;
-	list_add_tail(&(*late)->list, &msgs->late);
-	*late = NULL;
-	return 0;
-}
-
-static int tally_msgs_enqueue(struct tally_conn *conn,
-			      const struct tally_msg_parts *parts,
-			      struct tally_late **late)
-{
 	unsigned long flags;
 	bool begun;
-	int err;
+	int err = 0;
 
 	begun = tally_compat_post_begin(conn->posts_in_bh);
 	spin_lock_irqsave(&conn->lock, flags);
-	err = tally_msgs_add(conn, parts, late);
+	if (conn->state != TALLY_CONN_UP || !msgs) {
+		err = -ENOTCONN;
+		goto out;
+	}
+	if (list_empty(&msgs->late))
+		send = tally_msgs_next(msgs, sizeof(struct tally_hdr) + len);
+	if (send) {
+		tally_msg_write(send->buf, head, body, len);
+		tally_msgs_pump(conn);
+	} else if (!*late) {
+		err = -ENOBUFS;
+	} else if (msgs->backlog >= TALLY_MSG_BACKLOG) {
+		/* Not for a peer that asks and never takes the answers. */
+		tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
+		tally_conn_fail_locked(conn, -ENOBUFS);
+		err = -ENOTCONN;
+	} else {
+		msgs->backlog++;
+		list_add_tail(&(*late)->list, &msgs->late);
+		*late = NULL;
+	}
+out:
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
 	return err;
@@ -424,10 +390,8 @@ static int tally_msgs_enqueue(struct tally_conn *conn,
  * tally_msg_send - queue a message
  * @conn: control conn of which the caller holds a reference
  * @head: what its header is to say
- * @body: first part of the body, copied
- * @len: its length
- * @more: second part
- * @more_len: its length, or 0
+ * @body: its body, copied
+ * @len: length of that
  * @gfp: how to wait for memory where no send buffer is free; nothing else is
  *	waited for
  *
@@ -438,30 +402,23 @@ static int tally_msgs_enqueue(struct tally_conn *conn,
  * later or fail the conn, as a message may be dropped only with its conn.
  */
 int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
-		   const void *body, u32 len, const void *more, u32 more_len,
-		   gfp_t gfp)
+		   const void *body, u32 len, gfp_t gfp)
 {
-	struct tally_msg_parts parts = {
-		.head = head,
-		.body = body,
-		.len = len,
-		.more = more,
-		.more_len = more_len,
-	};
+	u32 size = sizeof(struct tally_hdr) + len;
 	struct tally_late *late = NULL;
 	int err;
 
-	if (len > TALLY_BODY_MAX || more_len > TALLY_BODY_MAX - len)
+	if (len > TALLY_BODY_MAX)
 		return -EMSGSIZE;
-	err = tally_msgs_enqueue(conn, &parts, &late);
+	err = tally_msgs_add(conn, head, body, len, &late);
 	if (err != -ENOBUFS)
 		return err;
-	late = kmalloc(struct_size(late, buf, tally_parts_size(&parts)), gfp);
+	late = kmalloc(struct_size(late, buf, size), gfp);
 	if (!late)
 		return -ENOMEM;
-	late->len = tally_parts_size(&parts);
-	tally_parts_write(&parts, late->buf);
-	err = tally_msgs_enqueue(conn, &parts, &late);
+	late->len = size;
+	tally_msg_write(late->buf, head, body, len);
+	err = tally_msgs_add(conn, head, body, len, &late);
 	kfree(late);
 	return err;
 }
@@ -490,10 +447,10 @@ void tally_msgs_live(struct tally_conn *conn)
 /* The QP is drained: deliver what came before, and nothing afterwards. */
 void tally_msgs_stop(struct tally_conn *conn)
 {
-	tally_cq_flush(&conn->cq);
+	flush_work(&conn->cq.work);
 	/* In case the QP did not empty: what comes now is too late. */
 	WRITE_ONCE(conn->msgs->live, false);
-	tally_cq_flush(&conn->cq);
+	flush_work(&conn->cq.work);
 }
 
 /* Fill the RECV ring, before the QP is connected. A lane has none. */
@@ -556,7 +513,6 @@ static int tally_send_init(struct tally_conn *conn, struct tally_send *send,
 			   bool credit)
 {
 	const struct tally_msg_head head = { .type = TALLY_MSG_CREDIT };
-	const struct tally_msg_parts parts = { .head = &head };
 	struct tally_msgs *msgs = conn->msgs;
 
 	send->cqe.done = tally_send_completed;
@@ -565,8 +521,8 @@ static int tally_send_init(struct tally_conn *conn, struct tally_send *send,
 	if (!send->buf)
 		return -ENOMEM;
 	if (credit) {
-		send->sge.length = tally_parts_size(&parts);
-		tally_parts_write(&parts, send->buf);
+		send->sge.length = sizeof(struct tally_hdr);
+		tally_msg_write(send->buf, &head, NULL, 0);
 	}
 	list_add_tail(&send->list, credit ? &msgs->spare : &msgs->free);
 	return 0;
@@ -580,7 +536,7 @@ int tally_msgs_create(struct tally_conn *conn)
 
 	if (!msgs)
 		return -ENOMEM;
-	tally_credits_init(&msgs->credits);
+	msgs->credits.depth = TALLY_CREDIT_DEPTH_MIN;
 	INIT_LIST_HEAD(&msgs->arrived);
 	INIT_LIST_HEAD(&msgs->queue);
 	INIT_LIST_HEAD(&msgs->wire);
@@ -596,7 +552,7 @@ int tally_msgs_create(struct tally_conn *conn)
 	return err;
 }
 
-/* The conn has no QP. Without messages nothing is done. */
+/* The conn has no QP. */
 void tally_msgs_destroy(struct tally_conn *conn)
 {
 	struct tally_msgs *msgs = conn->msgs;

@@ -36,13 +36,12 @@ struct tally_msg_head {
 int tally_msgs_create(struct tally_conn *conn);
 int tally_msgs_start(struct tally_conn *conn);
 void tally_msgs_live(struct tally_conn *conn);
-void tally_msgs_deliver(struct tally_conn *conn);
+void tally_msgs_deliver(struct tally_cq *q);
 void tally_msgs_stop(struct tally_conn *conn);
 void tally_msgs_destroy(struct tally_conn *conn);
 
 void tally_msgs_set_depth(struct tally_conn *conn, u16 depth);
 int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
-		   const void *body, u32 len, const void *more, u32 more_len,
-		   gfp_t gfp);
+		   const void *body, u32 len, gfp_t gfp);
 
 #endif

@@ -21,8 +21,7 @@
 /* An atomic's result words: one, or two for a chain. */
 #define TALLY_OP_WORDS	2
 #define TALLY_OP_SLOT	(TALLY_OP_WORDS * sizeof(u64))
-
-static_assert(TALLY_OP_DEPTH * TALLY_OP_SLOT <= PAGE_SIZE);
+#define TALLY_OP_RESULTS	(TALLY_OP_DEPTH * TALLY_OP_SLOT)
 
 /* The work requests of one op, while they are posted. */
 struct tally_op_wrs {
@@ -37,8 +36,8 @@ struct tally_op_wrs {
 
 /**
  * struct tally_ops_table - operations of one conn
- * @page: result words, a slot per op
- * @dma: its address for the device
+ * @words: results, a slot for each op
+ * @dma: their address for the device
  * @slots: slots in use
  * @serial: number of operations posted
  * @credits: free entries of the send queue
@@ -47,7 +46,7 @@ struct tally_op_wrs {
  * @wrs: of what is being posted; kernels that clear the stack would do so in vain
  */
 struct tally_ops_table {
-	struct page *page;
+	u64 *words;
 	u64 dma;
 	DECLARE_BITMAP(slots, TALLY_OP_DEPTH);
 	u32 serial;
@@ -57,10 +56,28 @@ struct tally_ops_table {
 	struct tally_op_wrs wrs;
 };
 
+/* What each type is made of: one work request, or a FAA behind it. */
+static const struct tally_op_kind {
+	enum ib_wr_opcode opcode;
+	enum tally_stat stat;
+	int num_wrs;
+} tally_op_kinds[] = {
+	[TALLY_OP_FAA] = {
+		IB_WR_ATOMIC_FETCH_AND_ADD, TALLY_STAT_POST_FAA, 1 },
+	[TALLY_OP_CAS] = {
+		IB_WR_ATOMIC_CMP_AND_SWP, TALLY_STAT_POST_CAS, 1 },
+	[TALLY_OP_CAS_FAA] = {
+		IB_WR_ATOMIC_CMP_AND_SWP, TALLY_STAT_POST_CAS, 2 },
+	[TALLY_OP_FAA_FAA] = {
+		IB_WR_ATOMIC_FETCH_AND_ADD, TALLY_STAT_POST_FAA, 2 },
+	[TALLY_OP_READ] = { IB_WR_RDMA_READ, TALLY_STAT_POST_READ, 1 },
+	[TALLY_OP_WRITE] = { IB_WR_RDMA_WRITE, TALLY_STAT_POST_WRITE, 1 },
+	[TALLY_OP_REG] = { IB_WR_REG_MR, TALLY_STAT_POST_REG, 1 },
+};
+
 static int tally_op_num_wrs(const struct tally_op *op)
 {
-	return op->type == TALLY_OP_CAS_FAA || op->type == TALLY_OP_FAA_FAA ?
-	       2 : 1;
+	return tally_op_kinds[op->type].num_wrs;
 }
 
 /* They come first in the enum. */
@@ -71,11 +88,10 @@ static bool tally_op_is_atomic(const struct tally_op *op)
 
 static bool tally_op_valid(const struct tally_op *op)
 {
-	if (!tally_op_is_atomic(op))
-		return true;
-	if (tally_op_num_wrs(op) == 2 && !IS_ALIGNED(op->addr2, sizeof(u64)))
-		return false;
-	return IS_ALIGNED(op->addr, sizeof(u64));
+	return !tally_op_is_atomic(op) ||
+	       (IS_ALIGNED(op->addr, sizeof(u64)) &&
+		(tally_op_num_wrs(op) == 1 ||
+		 IS_ALIGNED(op->addr2, sizeof(u64))));
 }
 
 static struct tally_stats *tally_op_stats(const struct tally_op *op,
@@ -98,30 +114,9 @@ static void tally_op_count_posted(const struct tally_op *op,
 				  struct tally_stats *stats)
 {
 	tally_stat_inc(stats, TALLY_STAT_DOORBELL);
-	switch (op->type) {
-	case TALLY_OP_FAA:
+	tally_stat_inc(stats, tally_op_kinds[op->type].stat);
+	if (tally_op_num_wrs(op) == 2)
 		tally_stat_inc(stats, TALLY_STAT_POST_FAA);
-		break;
-	case TALLY_OP_CAS:
-		tally_stat_inc(stats, TALLY_STAT_POST_CAS);
-		break;
-	case TALLY_OP_CAS_FAA:
-		tally_stat_inc(stats, TALLY_STAT_POST_CAS);
-		tally_stat_inc(stats, TALLY_STAT_POST_FAA);
-		break;
-	case TALLY_OP_FAA_FAA:
-		tally_stat_add(stats, TALLY_STAT_POST_FAA, 2);
-		break;
-	case TALLY_OP_READ:
-		tally_stat_inc(stats, TALLY_STAT_POST_READ);
-		break;
-	case TALLY_OP_WRITE:
-		tally_stat_inc(stats, TALLY_STAT_POST_WRITE);
-		break;
-	case TALLY_OP_REG:
-		tally_stat_inc(stats, TALLY_STAT_POST_REG);
-		break;
-	}
 }
 
 static void tally_op_count_done(const struct tally_op *op,
@@ -141,13 +136,6 @@ static void tally_op_count_done(const struct tally_op *op,
 	}
 }
 
-static void tally_op_finish(struct tally_conn *conn, struct tally_op *op)
-{
-	tally_op_count_done(op, tally_op_stats(op, conn));
-	trace_tally_op_done(conn->serial, op->serial, op->type, op->status);
-	op->done(op);
-}
-
 static void tally_ops_finish(struct tally_conn *conn, struct list_head *ops)
 {
 	struct tally_op *op, *next;
@@ -155,7 +143,10 @@ static void tally_ops_finish(struct tally_conn *conn, struct list_head *ops)
 	/* done() may submit the op again, and so move it to another list. */
 	list_for_each_entry_safe(op, next, ops, list) {
 		list_del_init(&op->list);
-		tally_op_finish(conn, op);
+		tally_op_count_done(op, tally_op_stats(op, conn));
+		trace_tally_op_done(conn->serial, op->serial, op->type,
+				    op->status);
+		op->done(op);
 	}
 }
 
@@ -173,12 +164,13 @@ static int tally_op_wc_status(enum ib_wc_status status)
 	}
 }
 
-/* The op leaves the send queue, and is its caller's again. Lock held. */
-static void tally_op_retire(struct tally_conn *conn, struct tally_op *op)
+/* The op leaves the send queue, to be finished with @ended. Lock held. */
+static void tally_op_retire(struct tally_conn *conn, struct tally_op *op,
+			    struct list_head *ended)
 {
 	struct tally_ops_table *table = conn->ops_table;
 
-	list_del_init(&op->list);
+	list_move_tail(&op->list, ended);
 	op->posted = false;
 	op->conn = NULL;
 	table->credits += tally_op_num_wrs(op);
@@ -191,7 +183,7 @@ static void tally_op_take_results(struct tally_conn *conn, struct tally_op *op)
 {
 	struct tally_ops_table *table = conn->ops_table;
 	unsigned long offset = op->slot * TALLY_OP_SLOT;
-	const u64 *words = page_address(table->page) + offset;
+	const u64 *words = table->words + op->slot * TALLY_OP_WORDS;
 
 	ib_dma_sync_single_for_cpu(conn->dev->ibdev, table->dma + offset,
 				   TALLY_OP_SLOT, DMA_FROM_DEVICE);
@@ -218,92 +210,65 @@ static void tally_op_first_completed(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
-/* The first of two was done when the second is refused: not "nothing". */
-static int tally_op_last_status(const struct tally_op *op,
-				enum ib_wc_status status)
+static void tally_op_build_atomics(struct tally_conn *conn,
+				   struct tally_op *op,
+				   struct tally_op_wrs *wrs)
 {
-	int err = tally_op_wc_status(status);
-
-	return err && tally_op_num_wrs(op) == 2 ? -EREMOTEIO : err;
-}
-
-static u32 tally_op_build_atomics(struct tally_conn *conn, struct tally_op *op,
-				  struct tally_op_wrs *wrs)
-{
-	bool cas = op->type == TALLY_OP_CAS || op->type == TALLY_OP_CAS_FAA;
 	u64 dma = conn->ops_table->dma + op->slot * TALLY_OP_SLOT;
-	int i, n = tally_op_num_wrs(op);
+	int i;
 
-	for (i = 0; i < n; i++) {
-		struct ib_atomic_wr *wr = &wrs->wr[i].atomic;
-
-		wrs->sge[i].addr = dma + i * sizeof(u64);
-		wrs->sge[i].length = sizeof(u64);
-		wrs->sge[i].lkey = conn->pd->local_dma_lkey;
-		wr->wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
-		wr->wr.sg_list = &wrs->sge[i];
-		wr->wr.num_sge = 1;
-		wr->remote_addr = i ? op->addr2 : op->addr;
-		wr->compare_add = i ? op->value2 : op->value;
-		wr->rkey = op->rkey;
+	for (i = 0; i < tally_op_num_wrs(op); i++) {
+		wrs->sge[i] = (struct ib_sge) {
+			.addr = dma + i * sizeof(u64),
+			.length = sizeof(u64),
+			.lkey = conn->pd->local_dma_lkey,
+		};
+		wrs->wr[i].atomic = (struct ib_atomic_wr) {
+			.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD,
+			.wr.sg_list = &wrs->sge[i],
+			.wr.num_sge = 1,
+			.remote_addr = i ? op->addr2 : op->addr,
+			.compare_add = i ? op->value2 : op->value,
+			.rkey = op->rkey,
+		};
 	}
-	if (cas) {
+	if (tally_op_kinds[op->type].opcode == IB_WR_ATOMIC_CMP_AND_SWP) {
 		wrs->wr[0].atomic.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP;
 		wrs->wr[0].atomic.compare_add = op->compare;
 		wrs->wr[0].atomic.swap = op->value;
 	}
-	return n;
-}
-
-static void tally_op_build_rdma(struct tally_op *op, struct ib_rdma_wr *wr)
-{
-	wr->wr.opcode = op->type == TALLY_OP_READ ? IB_WR_RDMA_READ :
-						    IB_WR_RDMA_WRITE;
-	wr->wr.sg_list = op->sge;
-	wr->wr.num_sge = op->num_sge;
-	wr->remote_addr = op->addr;
-	wr->rkey = op->rkey;
-}
-
-static void tally_op_build_reg(struct tally_op *op, struct ib_reg_wr *wr)
-{
-	wr->wr.opcode = IB_WR_REG_MR;
-	wr->mr = op->mr;
-	wr->key = op->mr->rkey;
-	wr->access = op->access;
 }
 
 /* Only the last one is signalled; the first completes if it fails. */
 static void tally_op_build(struct tally_conn *conn, struct tally_op *op,
 			   struct tally_op_wrs *wrs)
 {
-	int last = 0;
+	int last = tally_op_num_wrs(op) - 1;
 
-	memset(wrs->wr, 0, tally_op_num_wrs(op) * sizeof(wrs->wr[0]));
-	if (op->type == TALLY_OP_REG)
-		tally_op_build_reg(op, &wrs->wr[0].reg);
-	else if (!tally_op_is_atomic(op))
-		tally_op_build_rdma(op, &wrs->wr[0].rdma);
+	if (tally_op_is_atomic(op))
+		tally_op_build_atomics(conn, op, wrs);
+	else if (op->type == TALLY_OP_REG)
+		wrs->wr[0].reg = (struct ib_reg_wr) {
+			.wr.opcode = IB_WR_REG_MR,
+			.mr = op->mr,
+			.key = op->mr->rkey,
+			.access = op->access,
+		};
 	else
-		last = tally_op_build_atomics(conn, op, wrs) - 1;
+		wrs->wr[0].rdma = (struct ib_rdma_wr) {
+			.wr.opcode = tally_op_kinds[op->type].opcode,
+			.wr.sg_list = op->sge,
+			.wr.num_sge = op->num_sge,
+			.remote_addr = op->addr,
+			.rkey = op->rkey,
+		};
 	op->first_cqe.done = tally_op_first_completed;
 	if (last) {
 		wrs->wr[0].send.wr_cqe = &op->first_cqe;
-		wrs->wr[0].send.next = &wrs->wr[last].send;
+		wrs->wr[0].send.next = &wrs->wr[1].send;
 	}
 	wrs->wr[last].send.wr_cqe = &op->cqe;
 	wrs->wr[last].send.send_flags = IB_SEND_SIGNALED;
-}
-
-/* What a refusal at posting means for the op, and for the conn. */
-static int tally_op_post_error(struct tally_conn *conn, int err)
-{
-	if (err == -EINVAL)
-		return -EINVAL;
-	if (err == -EOPNOTSUPP)
-		return -EOPNOTSUPP;
-	tally_conn_fail_locked(conn, err);
-	return -ENOTCONN;
 }
 
 /* Lock held, conn UP, and there are credits for it. */
@@ -326,7 +291,11 @@ static int tally_op_post(struct tally_conn *conn, struct tally_op *op)
 		op->status = -EREMOTEIO;
 		tally_conn_fail_locked(conn, err);
 	} else if (err) {
-		return tally_op_post_error(conn, err);
+		/* These two say something of the op, all others of the conn. */
+		if (err == -EINVAL || err == -EOPNOTSUPP)
+			return err;
+		tally_conn_fail_locked(conn, err);
+		return -ENOTCONN;
 	}
 	if (tally_op_is_atomic(op))
 		__set_bit(op->slot, table->slots);
@@ -361,45 +330,27 @@ static void tally_op_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op, cqe);
 	struct tally_conn *conn = tally_conn_of(cq);
-	LIST_HEAD(refused);
 	unsigned long flags;
+	LIST_HEAD(ended);
 	bool begun;
 
 	begun = tally_compat_post_begin(conn->posts_in_bh);
 	spin_lock_irqsave(&conn->lock, flags);
 	if (wc->status != IB_WC_SUCCESS)
 		tally_conn_wc_failed(conn, wc->status);
-	if (!op->status)
-		op->status = tally_op_last_status(op, wc->status);
+	if (!op->status) {
+		op->status = tally_op_wc_status(wc->status);
+		/* When a second one is refused, the first was done. */
+		if (op->status && tally_op_num_wrs(op) == 2)
+			op->status = -EREMOTEIO;
+	}
 	if (!op->status && tally_op_is_atomic(op))
 		tally_op_take_results(conn, op);
-	tally_op_retire(conn, op);
-	tally_ops_pump(conn, &refused);
+	tally_op_retire(conn, op, &ended);
+	tally_ops_pump(conn, &ended);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
-
-	tally_op_finish(conn, op);
-	tally_ops_finish(conn, &refused);
-}
-
-/* Lock held. The op goes to the wire, to the queue, or gets a status. */
-static void tally_op_start(struct tally_conn *conn, struct tally_op *op,
-			   struct list_head *refused)
-{
-	op->status = 0;
-	op->posted = false;
-	op->counted = false;
-	op->serial = 0;
-	op->cqe.done = tally_op_completed;
-	if (conn->state != TALLY_CONN_UP || !tally_op_valid(op)) {
-		op->status = conn->state == TALLY_CONN_UP ? -EINVAL : -ENOTCONN;
-		op->conn = NULL;
-		list_add_tail(&op->list, refused);
-		return;
-	}
-	op->conn = conn;
-	list_add_tail(&op->list, &conn->ops_table->pending);
-	tally_ops_pump(conn, refused);
+	tally_ops_finish(conn, &ended);
 }
 
 /**
@@ -420,7 +371,21 @@ void tally_op_submit(struct tally_conn *conn, struct tally_op *op)
 
 	begun = tally_compat_post_begin(conn->posts_in_bh);
 	spin_lock_irqsave(&conn->lock, flags);
-	tally_op_start(conn, op, &refused);
+	op->status = tally_op_valid(op) ? 0 : -EINVAL;
+	if (conn->state != TALLY_CONN_UP)
+		op->status = -ENOTCONN;
+	op->conn = NULL;
+	op->posted = false;
+	op->counted = false;
+	op->serial = 0;
+	op->cqe.done = tally_op_completed;
+	if (op->status) {
+		list_add_tail(&op->list, &refused);
+	} else {
+		op->conn = conn;
+		list_add_tail(&op->list, &conn->ops_table->pending);
+		tally_ops_pump(conn, &refused);
+	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_compat_post_end(begun);
 	tally_ops_finish(conn, &refused);
@@ -514,12 +479,12 @@ int tally_op_run(struct tally_conn *conn, struct tally_op_task *task,
 	task->op.done = tally_op_task_done;
 	init_completion(&task->finished);
 	tally_op_submit(conn, &task->op);
-	if (wait_for_completion_timeout(&task->finished, timeout))
-		return task->op.status;
-	if (tally_op_cancel(conn, &task->op))
-		return -ETIMEDOUT;
-	tally_conn_fail(conn, -ETIMEDOUT);
-	wait_for_completion(&task->finished);
+	if (!wait_for_completion_timeout(&task->finished, timeout)) {
+		if (tally_op_cancel(conn, &task->op))
+			return -ETIMEDOUT;
+		tally_conn_fail(conn, -ETIMEDOUT);
+		wait_for_completion(&task->finished);
+	}
 	return task->op.status;
 }
 
@@ -532,11 +497,12 @@ static void tally_ops_end(struct tally_conn *conn, struct list_head *from,
 
 	spin_lock_irqsave(&conn->lock, flags);
 	list_for_each_entry_safe(op, next, from, list) {
-		if (op->posted)
-			tally_op_retire(conn, op);
-		op->conn = NULL;
 		op->status = op->status ?: status;
-		list_move_tail(&op->list, &ended);
+		op->conn = NULL;
+		if (op->posted)
+			tally_op_retire(conn, op, &ended);
+		else
+			list_move_tail(&op->list, &ended);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	tally_ops_finish(conn, &ended);
@@ -558,42 +524,40 @@ void tally_ops_sweep(struct tally_conn *conn)
 /* On error tally_ops_destroy() frees what was made. */
 int tally_ops_create(struct tally_conn *conn)
 {
+	struct tally_ops_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
 	struct ib_device *ibdev = conn->dev->ibdev;
-	struct tally_ops_table *table;
+	u64 *words;
 
-	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
+	conn->ops_table = table;
 	INIT_LIST_HEAD(&table->pending);
 	INIT_LIST_HEAD(&table->posted);
 	table->credits = TALLY_OP_DEPTH;
-	table->page = alloc_page(GFP_KERNEL);
-	if (!table->page)
-		goto err_free;
-	table->dma = ib_dma_map_page(ibdev, table->page, 0, PAGE_SIZE,
-				     DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(ibdev, table->dma))
-		goto err_free_page;
-	conn->ops_table = table;
+	words = kzalloc(TALLY_OP_RESULTS, GFP_KERNEL);
+	if (!words)
+		return -ENOMEM;
+	table->dma = ib_dma_map_single(ibdev, words, TALLY_OP_RESULTS,
+				       DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ibdev, table->dma)) {
+		kfree(words);
+		return -ENOMEM;
+	}
+	table->words = words;
 	return 0;
-
-err_free_page:
-	__free_page(table->page);
-err_free:
-	kfree(table);
-	return -ENOMEM;
 }
 
-/* The conn has no QP. Without a table nothing is done. */
+/* The conn has no QP. */
 void tally_ops_destroy(struct tally_conn *conn)
 {
 	struct tally_ops_table *table = conn->ops_table;
 
 	if (!table)
 		return;
-	ib_dma_unmap_page(conn->dev->ibdev, table->dma, PAGE_SIZE,
-			  DMA_FROM_DEVICE);
-	__free_page(table->page);
+	if (table->words)
+		ib_dma_unmap_single(conn->dev->ibdev, table->dma,
+				    TALLY_OP_RESULTS, DMA_FROM_DEVICE);
+	kfree(table->words);
 	kfree(table);
 	conn->ops_table = NULL;
 }

@@ -14,6 +14,7 @@
 #define TALLY_PROBE_TIMEOUT	(5 * HZ)
 #define TALLY_PROBE_START	0x0123456789abcdefULL
 #define TALLY_PROBE_ADD		0x1111111111111111ULL
+#define TALLY_PROBE_SUM		(TALLY_PROBE_START + TALLY_PROBE_ADD)
 #define TALLY_PROBE_SWAP	0xfedcba9876543210ULL
 
 /* One atomic on the scratch word, and what must come of it. */
@@ -26,37 +27,15 @@ struct tally_probe_step {
 };
 
 static const struct tally_probe_step tally_probe_steps[] = {
-	{
-		.type = TALLY_OP_FAA,
-		.value = TALLY_PROBE_ADD,
-		.old = TALLY_PROBE_START,
-		.word = TALLY_PROBE_START + TALLY_PROBE_ADD,
-	}, {
-		.type = TALLY_OP_CAS,
-		.compare = TALLY_PROBE_START + TALLY_PROBE_ADD,
-		.value = TALLY_PROBE_SWAP,
-		.old = TALLY_PROBE_START + TALLY_PROBE_ADD,
-		.word = TALLY_PROBE_SWAP,
-	}, {
-		.type = TALLY_OP_CAS,
-		.compare = TALLY_PROBE_START,
-		.value = TALLY_PROBE_START,
-		.old = TALLY_PROBE_SWAP,
-		.word = TALLY_PROBE_SWAP,
-	},
+	{ TALLY_OP_FAA, 0, TALLY_PROBE_ADD,
+	  TALLY_PROBE_START, TALLY_PROBE_SUM },
+	{ TALLY_OP_CAS, TALLY_PROBE_SUM, TALLY_PROBE_SWAP,
+	  TALLY_PROBE_SUM, TALLY_PROBE_SWAP },
+	{ TALLY_OP_CAS, TALLY_PROBE_START, TALLY_PROBE_START,
+	  TALLY_PROBE_SWAP, TALLY_PROBE_SWAP },
 };
 
-static u64 tally_probe_word(struct tally_mr *mr, struct page *page)
-{
-	const u64 *word = page_address(page);
-
-	ib_dma_sync_single_for_cpu(mr->dev->ibdev, sg_dma_address(mr->sg.sgl),
-				   sizeof(*word), DMA_BIDIRECTIONAL);
-	return READ_ONCE(*word);
-}
-
 static int tally_probe_step(struct tally_conn *loop, struct tally_mr *mr,
-			    struct page *page,
 			    const struct tally_probe_step *step)
 {
 	struct tally_op_task task = {
@@ -66,10 +45,13 @@ static int tally_probe_step(struct tally_conn *loop, struct tally_mr *mr,
 		.op.compare = step->compare,
 		.op.value = step->value,
 	};
+	const u64 *word = sg_virt(mr->sg.sgl);
 	int err = tally_op_run(loop, &task, TALLY_PROBE_TIMEOUT);
 
+	ib_dma_sync_single_for_cpu(mr->dev->ibdev, sg_dma_address(mr->sg.sgl),
+				   sizeof(*word), DMA_BIDIRECTIONAL);
 	if (!err && (task.op.old != step->old ||
-		     tally_probe_word(mr, page) != step->word))
+		     READ_ONCE(*word) != step->word))
 		err = -EILSEQ;
 	return err;
 }
@@ -93,8 +75,7 @@ static int tally_probe_read(struct tally_conn *loop, struct tally_mr *mr)
 	return tally_op_run(loop, &task, TALLY_PROBE_TIMEOUT) ? -ENOTCONN : 0;
 }
 
-static int tally_probe_atomics(struct tally_conn *loop, struct tally_mr *mr,
-			       struct page *page)
+static int tally_probe_atomics(struct tally_conn *loop, struct tally_mr *mr)
 {
 	int i, err;
 
@@ -102,24 +83,8 @@ static int tally_probe_atomics(struct tally_conn *loop, struct tally_mr *mr,
 	if (err)
 		return err;
 	for (i = 0; i < ARRAY_SIZE(tally_probe_steps) && !err; i++)
-		err = tally_probe_step(loop, mr, page, &tally_probe_steps[i]);
+		err = tally_probe_step(loop, mr, &tally_probe_steps[i]);
 	return err == -EREMOTEIO ? -EOPNOTSUPP : err;
-}
-
-static int tally_probe_page(struct tally_conn *loop, struct page *page)
-{
-	struct tally_mr *mr;
-	int err;
-
-	*(u64 *)page_address(page) = TALLY_PROBE_START;
-	mr = tally_mr_create(loop, &page, 1, IB_ACCESS_REMOTE_READ |
-			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	err = tally_probe_atomics(loop, mr, page);
-	tally_conn_close(loop, -ESHUTDOWN);
-	tally_mr_destroy(mr);
-	return err;
 }
 
 /*
@@ -130,17 +95,28 @@ static int tally_probe_run(struct tally_dev *dev)
 {
 	struct tally_conn *loop = tally_loop_make(dev);
 	struct page *page;
+	struct tally_mr *mr;
 	int err = -ENOMEM;
 
 	if (IS_ERR(loop))
 		return PTR_ERR(loop);
 	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	if (page)
-		err = tally_probe_page(loop, page);
+	if (!page)
+		goto out;
+	*(u64 *)page_address(page) = TALLY_PROBE_START;
+	mr = tally_mr_create(loop, &page, 1, IB_ACCESS_REMOTE_READ |
+			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
+	err = PTR_ERR_OR_ZERO(mr);
+	if (!err)
+		err = tally_probe_atomics(loop, mr);
+	/* Nothing is under way to the page any more. */
+	tally_conn_close(loop, -ESHUTDOWN);
+	if (!IS_ERR(mr))
+		tally_mr_destroy(mr);
+	__free_page(page);
+out:
 	tally_conn_close(loop, -ESHUTDOWN);
 	tally_conn_put(loop);
-	if (page)
-		__free_page(page);
 	return err;
 }
 

@@ -9,35 +9,6 @@
 #include "transport/op.h"
 #include "transport/qp.h"
 
-/*
- * Handlers that run while the state changes come to their end; those that
- * begin later see that it is closing and do nothing.
- */
-static void tally_qp_sync_handler(struct tally_conn *conn)
-{
-	if (!conn->id)
-		return;
-	rdma_lock_handler(conn->id);
-	rdma_unlock_handler(conn->id);
-}
-
-static void tally_qp_destroy(struct tally_conn *conn)
-{
-	if (conn->id)
-		rdma_destroy_qp(conn->id);
-	else
-		ib_destroy_qp(conn->qp);
-	conn->qp = NULL;
-}
-
-static void tally_qp_free_cq(struct tally_conn *conn)
-{
-	if (!conn->cq.cq)
-		return;
-	tally_compat_cq_settle(conn->dev->ibdev);
-	tally_cq_destroy(&conn->cq);
-}
-
 /* Nothing is posted any more. Ends with no QP and no operation in flight. */
 static void tally_qp_stop(struct tally_conn *conn)
 {
@@ -53,38 +24,45 @@ static void tally_qp_stop(struct tally_conn *conn)
 				 &conn->rq_drain);
 	if (conn->msgs)
 		tally_msgs_stop(conn);
-	tally_qp_destroy(conn);
+	if (conn->id)
+		rdma_destroy_qp(conn->id);
+	else
+		ib_destroy_qp(conn->qp);
+	conn->qp = NULL;
 	/* What did not complete by now must never complete, once it was given back. */
 	if (!drained)
-		tally_qp_free_cq(conn);
+		tally_cq_destroy(&conn->cq);
 	tally_ops_sweep(conn);
 }
 
-static void tally_qp_unprepare(struct tally_conn *conn)
+/* What was made for the QP, which is gone, and the reference to the device. */
+static void tally_qp_free(struct tally_conn *conn)
 {
-	tally_qp_free_cq(conn);
+	tally_cq_destroy(&conn->cq);
 	tally_msgs_destroy(conn);
 	tally_ops_destroy(conn);
-}
-
-static void tally_qp_unset_dev(struct tally_conn *conn)
-{
-	struct tally_dev *dev = conn->dev;
-
-	if (!dev)
+	if (!conn->dev)
 		return;
-	tally_dev_unwatch(dev, &conn->watch);
+	tally_dev_unwatch(conn->dev, &conn->watch);
+	tally_dev_put(conn->dev);
 	conn->dev = NULL;
-	tally_dev_put(dev);
 }
 
-static void tally_qp_close_work(struct work_struct *work)
+/* The close work of every conn. */
+void tally_qp_close(struct work_struct *work)
 {
 	struct tally_conn *conn = container_of(work, struct tally_conn,
 					       close_work);
 	unsigned int noio = memalloc_noio_save();
 
-	tally_qp_sync_handler(conn);
+	/*
+	 * Handlers that run while the state changes come to their end; those that
+	 * begin later see that it is closing and do nothing.
+	 */
+	if (conn->id) {
+		rdma_lock_handler(conn->id);
+		rdma_unlock_handler(conn->id);
+	}
 	tally_qp_stop(conn);
 	tally_conn_advance(conn, TALLY_CONN_CLOSING, TALLY_CONN_DEAD);
 	if (conn->ops->down)
@@ -93,38 +71,28 @@ static void tally_qp_close_work(struct work_struct *work)
 	/* This may wait for a datagram that is stuck; nothing waits for this. */
 	if (conn->id)
 		rdma_destroy_id(conn->id);
-	tally_qp_unprepare(conn);
+	tally_qp_free(conn);
 	cancel_delayed_work_sync(&conn->timer);
-	tally_qp_unset_dev(conn);
 	tally_conn_put(conn);
 	memalloc_noio_restore(noio);
-}
-
-struct tally_conn *tally_qp_alloc(const struct tally_conn_params *params)
-{
-	return tally_conn_alloc(params, tally_qp_close_work);
 }
 
 /* Undo all, of a conn without a QP that only its maker knows; not the CM id. */
 void tally_qp_discard(struct tally_conn *conn)
 {
-	tally_qp_unprepare(conn);
-	tally_qp_unset_dev(conn);
+	tally_qp_free(conn);
 	tally_conn_put(conn);
 	tally_conn_put(conn);
 }
 
-/* Return: 0; the conn has a reference to @dev; -ENODEV: that goes away. */
+/* The caller has a reference to @dev. Return: -ENODEV: that goes away. */
 int tally_qp_set_dev(struct tally_conn *conn, struct tally_dev *dev)
 {
-	int err;
+	int err = tally_dev_watch(dev, &conn->watch);
 
-	tally_dev_hold(dev);
-	err = tally_dev_watch(dev, &conn->watch);
-	if (err) {
-		tally_dev_put(dev);
+	if (err)
 		return err;
-	}
+	tally_dev_hold(dev);
 	conn->dev = dev;
 	conn->posts_in_bh = tally_compat_posts_in_bh(dev->ibdev);
 	return 0;
@@ -148,66 +116,57 @@ static void tally_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* One more of everything than is used: the drain takes it. */
-static void tally_qp_attr(struct tally_conn *conn,
-			  struct ib_qp_init_attr *attr)
+/*
+ * Make the QP and all that it needs, for a conn with a device and a PD. On error
+ * the caller fails or discards the conn, which undoes what was done.
+ */
+int tally_qp_create(struct tally_conn *conn)
 {
-	struct ib_qp_cap *cap = &attr->cap;
-
-	*attr = (struct ib_qp_init_attr) {
+	/* One more of everything than is used: the drain takes it. */
+	struct ib_qp_init_attr attr = {
 		.event_handler = tally_qp_event,
 		.qp_context = conn,
+		.cap = {
+			.max_send_wr = TALLY_OP_DEPTH + 1,
+			.max_recv_wr = 1,
+			.max_send_sge = conn->dev->max_sge,
+			.max_recv_sge = 1,
+		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
-	cap->max_send_wr = TALLY_OP_DEPTH + 1;
-	cap->max_recv_wr = 1;
-	cap->max_send_sge = conn->dev->max_sge;
-	cap->max_recv_sge = 1;
-	if (conn->messages) {
-		cap->max_send_wr += TALLY_MSG_SENDS;
-		cap->max_recv_wr += TALLY_MSG_DEPTH;
-		cap->max_send_sge = 1;
-	}
-}
-
-static void tally_qp_deliver(struct tally_cq *q)
-{
-	tally_msgs_deliver(container_of(q, struct tally_conn, cq));
-}
-
-/**
- * tally_qp_prepare - make all that the QP needs
- * @conn: conn with a device and a PD
- * @attr: filled in: the QP to make
- *
- * On error the caller fails or discards the conn, which undoes what was done.
- *
- * Context: process.
- * Return: 0 or a negative errno.
- */
-int tally_qp_prepare(struct tally_conn *conn, struct ib_qp_init_attr *attr)
-{
+	struct ib_qp *qp;
 	int err;
 
-	tally_qp_attr(conn, attr);
+	if (conn->messages) {
+		attr.cap.max_send_wr += TALLY_MSG_SENDS;
+		attr.cap.max_recv_wr += TALLY_MSG_DEPTH;
+		attr.cap.max_send_sge = 1;
+	}
 	err = tally_ops_create(conn);
 	if (!err && conn->messages)
 		err = tally_msgs_create(conn);
 	if (!err)
 		err = tally_cq_create(&conn->cq, conn->dev->ibdev,
-				      attr->cap.max_send_wr +
-				      attr->cap.max_recv_wr,
-				      conn->messages ? tally_qp_deliver : NULL);
-	attr->send_cq = conn->cq.cq;
-	attr->recv_cq = conn->cq.cq;
-	return err;
-}
-
-void tally_qp_made(struct tally_conn *conn, struct ib_qp *qp)
-{
+				      attr.cap.max_send_wr +
+				      attr.cap.max_recv_wr,
+				      conn->messages ? tally_msgs_deliver : NULL);
+	if (err)
+		return err;
+	attr.send_cq = conn->cq.cq;
+	attr.recv_cq = conn->cq.cq;
+	if (conn->id) {
+		err = rdma_create_qp(conn->id, conn->pd, &attr);
+		qp = conn->id->qp;
+	} else {
+		qp = ib_create_qp(conn->pd, &attr);
+		err = PTR_ERR_OR_ZERO(qp);
+	}
+	if (err)
+		return err;
 	conn->qp = qp;
 	conn->qpn = qp->qp_num;
+	return 0;
 }
 
 /*

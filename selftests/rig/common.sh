@@ -45,7 +45,7 @@ in_group() {
 }
 
 # beside COMMAND...: in the background, as $run. It ends with this script, however
-# that ends: when it is told to, when nobody reads any more what it says, or
+# that ends: when it is told to, when no reader is left of what it says, or
 # killed.
 beside() {
 	setpriv --pdeathsig TERM "$@" &

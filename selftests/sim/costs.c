@@ -13,11 +13,11 @@
  * Two others are there to see what depends on it. ".sustained" is 1.41 M/s, which
  * mlx5 on RoCE kept up for 300 s: a word that is spun on is under such load all the
  * time, but nothing says why it was less, or that a latency was still the same.
- * ".cx6" is 2.04 M/s, CAS on a ConnectX-6 by a benchmark of somebody else, which
+ * ".cx6" is 2.04 M/s, CAS on a ConnectX-6 by another team's benchmark, which
  * has no latencies: with ours it is a mixture. In either what the unit takes longer
  * makes the way to it shorter, so that an atomic alone takes 2.32 us in all.
  *
- * The software.  @hop: who is woken by another thread on Linux 6.6 runs after
+ * The software.  @hop: a task woken by another thread on Linux 6.6 runs after
  * 1.07 us (half a round trip through pipes on an i7 of the 11th generation,
  * ddumbying.vercel.app/experiments/ctx-switch-overhead). @irq: FastWake
  * (APNet 2023) is 0.35 us slower than the NIC, which is 80 % less than interrupts
@@ -58,7 +58,7 @@ const struct sim_kind sim_kinds[] = {
 	{ ".limit", "all poll, a message takes no code", 0, 0, 0, true, false },
 	{ ".half", "software costs half", 50, 1, 1, false, false },
 	{ ".double", "software costs twice as much", 200, 1, 1, false, false },
-	{ ".helped", "who waits takes messages himself", 100, 0, 1, false,
+	{ ".helped", "the waiter takes messages itself", 100, 0, 1, false,
 	  false },
 	{ ".polled", "all poll", 100, 0, 0, true, false },
 	{ ".apart", "tokens have a unit of their own", 100, 1, 1, false, true },

@@ -2,8 +2,8 @@
 /*
  * What one would write without tally, on the same NIC, by polling: compare-and-
  * swap until it works, at once or after growing pauses, and to release one write
- * that goes through the same unit; or tickets, for which who draws one reads again
- * and again until it is served.
+ * that goes through the same unit; or tickets: a user that has drawn one reads
+ * again and again until it is served.
  */
 #include "sim.h"
 

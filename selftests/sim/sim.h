@@ -22,10 +22,10 @@
  * @cpu: posting and polling, of each of these
  * @loop: a loopback operation, without @atomic and @cpu
  * @jitter: percent by which all of these vary, at most
- * @irq: from the completion to who is told of it
+ * @irq: from the completion to the task that is told
  * @hop: a work item that is queued, or a task that is woken, begins to run
  * @in: hops from the interrupt to the table
- * @wake: hops from the table to the user who waits for a message
+ * @wake: hops from the table to the user that waits for a message
  * @work: each side's code for a message
  * @op: our code for a word operation
  * @apart: the token beside a word has a unit of its own
@@ -174,7 +174,7 @@ extern u64 now;
 void queue_reset(void);
 void queue_put(struct event ev, u64 at);
 bool queue_get(struct event *ev);
-/* One at a time: who comes @at is served when it is @free. Return: until when. */
+/* One at a time: what comes @at is served when it is @free. Return: until when. */
 u64 in_turn(u64 *free, u64 at, u64 cost);
 
 /* Also queue.c: random numbers that a seed decides. */

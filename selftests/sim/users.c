@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Users: one a node, who wants one lock after another. */
+/* Users: one a node, which wants one lock after another. */
 #include "world.h"
 
 /* The next user of a node, unless it is enough. */
@@ -64,7 +64,7 @@ static void user_leave(u32 lock, u8 mode)
 
 static void user_count(u32 node, bool managed, u64 wait)
 {
-	/* On the word nobody waits for whom the lock could be recalled. */
+	/* On the word there is no waiter to recall the lock for. */
 	w.again = node == w.last && managed ? w.again + 1 : 1;
 	w.last = node;
 	if (w.again > w.result->longest)
@@ -83,11 +83,11 @@ static void user_granted(u32 node, u32 lock, u64 token)
 	u64 go = now, stay;
 
 	if (!s->asking || s->inside)
-		wrong("a grant for nobody");
+		wrong("a grant without a waiter");
 	s->asking = false;
 	s->inside = true;
 	s->managed = !s->lc.fast;
-	/* Who waits for a word polls, who waits for a message sleeps. */
+	/* A waiter for a word polls, a waiter for a message sleeps. */
 	if (s->managed)
 		go += w.costs->wake * w.costs->hop;
 	/* What is granted may be more than what was asked for. */
@@ -139,7 +139,7 @@ void user_lost(u32 node, u32 lock)
 	struct seat *s = seat_of(node, lock);
 
 	if (!s->inside)
-		wrong("nobody there to lose the lock");
+		wrong("no user to lose the lock");
 	s->inside = false;
 	user_leave(lock, s->mode);
 }

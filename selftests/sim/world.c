@@ -18,7 +18,7 @@ u64 vary(u64 cost)
 	return costs_vary(w.costs, cost);
 }
 
-/* From the post of a message to who works at a table. */
+/* From the post of a message to the worker at a table. */
 u64 message_time(void)
 {
 	return vary(w.costs->send) + w.costs->cpu + w.costs->irq +
@@ -82,7 +82,7 @@ static void world_event(const struct event *ev)
 	}
 }
 
-/* Nothing happens by itself any more: nobody waits, records equal reality. */
+/* Nothing happens by itself any more: no user waits, records equal reality. */
 static void world_check_quiet(void)
 {
 	u32 node, lock;
@@ -92,9 +92,9 @@ static void world_check_quiet(void)
 		u64 word = l->lh.hm == TALLY_LH_MAN ? TALLY_LW_W : 0;
 
 		if (l->lh.head || l->lh.suc_gen[0])
-			wrong("somebody waits for ever");
+			wrong("a user waits for ever");
 		if (l->writers || l->readers)
-			wrong("somebody is inside for ever");
+			wrong("a user is inside for ever");
 		for (node = 0; node < w.load->nodes; node++) {
 			struct seat *s = seat_of(node, lock);
 

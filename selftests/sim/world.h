@@ -5,7 +5,7 @@
 
 #include "sim.h"
 
-/* The home's own users have slot 1; nobody plays them here. */
+/* The home's own users have slot 1; they have no part here. */
 #define SLOT_FIRST	2
 
 /**
@@ -49,7 +49,7 @@ struct seat {
  * @to_home: when the last message arrives there
  * @to_client: when the last message arrives here
  * @lane: when the last word operation arrives
- * @sender: when who sends its messages has time
+ * @sender: when the sender of its messages has time
  * @grants: its users had
  */
 struct snode {
@@ -100,7 +100,7 @@ struct world {
 	struct slock *lock;
 	struct seat *seat;
 	u64 sessions;
-	u64 home_free;	/* when who works at the home's tables is */
+	u64 home_free;	/* when the worker at the home's tables is */
 	u32 last;	/* node that was granted a lock */
 	u64 again;	/* times, one after the other */
 	u64 *wait;	/* times from request to grant */

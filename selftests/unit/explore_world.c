@@ -240,7 +240,7 @@ static void client_granted(int i, u64 token)
 	struct xclient *c = &W.c[i];
 	bool same = c->tenure == c->lc.tenure + 1;
 
-	world_require(c->asking, "granted and nobody asked");
+	world_require(c->asking, "granted, but not asked for");
 	world_require(!c->users || c->lc.want_mode == TALLY_LMODE_S,
 		      "a writer beside others");
 	world_require(!c->users || !c->recalled, "joined after the recall");
@@ -263,7 +263,7 @@ static void client_upgraded(int i, u64 token)
 {
 	struct xclient *c = &W.c[i];
 
-	world_require(c->upgrading, "upgraded and nobody asked");
+	world_require(c->upgrading, "upgraded, but not asked to");
 	world_require(c->users == 1, "upgraded beside others");
 	c->upgrading = false;
 	c->mode = TALLY_LMODE_X;
@@ -273,14 +273,14 @@ static void client_upgraded(int i, u64 token)
 
 static void client_recall(struct xclient *c)
 {
-	world_require(c->users, "recalled and nobody inside");
+	world_require(c->users, "recalled with no user inside");
 	world_require(!c->recalled, "recalled twice");
 	c->recalled = true;
 }
 
 static void client_lost(struct xclient *c)
 {
-	world_require(c->users, "lost and nobody inside");
+	world_require(c->users, "lost with no user inside");
 	c->users = 0;
 	c->mode = 0;
 	c->upgrading = false;
@@ -299,7 +299,7 @@ static void client_answer(int i, const struct tally_lc_action *a)
 			      "busy, and it would have waited");
 		fallthrough;
 	case TALLY_LCA_CANCELLED:
-		world_require(c->asking, "answered and nobody asked");
+		world_require(c->asking, "answered, but not asked");
 		c->asking = false;
 		c->trying = false;
 		break;
@@ -307,7 +307,7 @@ static void client_answer(int i, const struct tally_lc_action *a)
 		client_upgraded(i, a->token);
 		break;
 	case TALLY_LCA_NOT_UPGRADED:
-		world_require(c->upgrading, "not upgraded and nobody asked");
+		world_require(c->upgrading, "not upgraded, but not asked to");
 		c->upgrading = false;
 		break;
 	case TALLY_LCA_RECALL:
@@ -455,7 +455,7 @@ static void check_home(void)
 	u64 gen = lh->gen;
 	int k;
 
-	world_require(!lh->suc_gen[0] || lh->gen, "a successor of nobody");
+	world_require(!lh->suc_gen[0] || lh->gen, "a successor without a holder");
 	world_require(!lh->cur || !lh->shared, "exclusive and shared");
 	world_require(!!lh->cur == !!lh->gen, "a holder without generation");
 	for (k = 0; k < TALLY_LH_CHAIN && lh->suc_gen[k]; k++) {

@@ -43,7 +43,7 @@ enum bug {
 	BUG_LOOK,	/* a release that saw W does not tell */
 	BUG_BLIND,	/* a release in doubt is posted again unread */
 	BUG_UNLISTED,	/* a break forgets tenures the client does not list */
-	BUG_VIA,	/* GRANT is not repeated when who handed over dies */
+	BUG_VIA,	/* GRANT is not repeated when the node that handed over dies */
 	BUG_VIARSY,	/* nor when it resumes */
 	BUG_LOST,	/* a HANDOVER lost with its link is not told of */
 	BUG_GRANTDUP,	/* a repeated GRANT is accepted again */
@@ -225,7 +225,7 @@ void world_init(void);
 /* One step of client i (home steps ignore i); false if it cannot happen. */
 bool world_step(enum step s, int i);
 bool world_fault(enum step s, int i);
-/* Nothing happens by itself any more: nobody waits, records equal reality. */
+/* Nothing happens by itself any more: no user waits, records equal reality. */
 void world_check_quiet(void);
 void world_print(void);
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Layout of the messages about arenas and objects: see base/wire.h. */
+#ifndef TALLY_OBJECT_WIRE_H
+#define TALLY_OBJECT_WIRE_H
+
+#include "base/wire.h"
+
+struct tally_msg_attach {
+	char	arena[TALLY_NAME_SIZE];
+} __packed;
+
+/**
+ * struct tally_rep_attach - an arena as the attaching node may use it
+ * @arena: id of the arena at its home
+ * @rkey: key of the word table; 0 when @path is TALLY_PATH_MESSAGE
+ * @addr: address of the word table in that key
+ * @words: length of the table in bytes
+ * @mode: TALLY_MODE_NIC or TALLY_MODE_CPU (uapi)
+ * @path: enum tally_path
+ * @access: TALLY_ACCESS_* of the attaching node (uapi)
+ * @reserved: zero
+ * @uid: owner of the arena's directory
+ * @gid: its group
+ * @perm: its permission bits
+ * @reserved2: zero
+ */
+struct tally_rep_attach {
+	__be32	arena;
+	__be32	rkey;
+	__be64	addr;
+	__be32	words;
+	u8	mode;
+	u8	path;
+	u8	access;
+	u8	reserved;
+	__be32	uid;
+	__be32	gid;
+	__be32	perm;
+	__be32	reserved2;
+} __packed;
+
+struct tally_msg_open {
+	__be32	arena;
+	u8	reserved[4];
+	char	object[TALLY_NAME_SIZE];
+} __packed;
+
+/**
+ * struct tally_rep_open - an object as the opening node may use it
+ * @object: id of the object in its arena
+ * @generation: generation of that id; every later message carries both
+ * @size: bytes of a region, else 0
+ * @word: offset of the object's entry in the word table
+ * @mrs: memory keys a region is made of, to be fetched by REGION_MAP
+ * @mr_bytes: bytes each of them covers (the last one less)
+ * @uid: owner
+ * @gid: group
+ * @perm: permission bits
+ * @type: TALLY_TYPE_* (uapi)
+ * @lock_class: TALLY_CLASS_* of a lock (uapi), else 0
+ * @lock_cache: of a lock: 1 if it is cached, else 0
+ * @reserved: zero
+ * @lock_grants: of a lock: budget of local users after a recall, else 0
+ * @lock_ms: of a lock: the same in milliseconds, else 0
+ */
+struct tally_rep_open {
+	__be32	object;
+	__be32	generation;
+	__be64	size;
+	__be32	word;
+	__be32	mrs;
+	__be32	mr_bytes;
+	__be32	uid;
+	__be32	gid;
+	__be32	perm;
+	u8	type;
+	u8	lock_class;
+	u8	lock_cache;
+	u8	reserved;
+	__be16	lock_grants;
+	__be16	lock_ms;
+} __packed;
+
+/*
+ * Which object: CLOSE, WHO, FORGET, FORGOTTEN, and the head of all object bodies.
+ * Ids begin with 1. FORGET and FORGOTTEN of object 0, generation 0 mean the
+ * arena itself with its word table, after all of its objects.
+ */
+struct tally_wire_object {
+	__be32	arena;
+	__be32	object;
+	__be32	generation;
+	__be32	reserved;
+} __packed;
+
+struct tally_msg_list {
+	__be32	arena;		/* 0: the arenas of this node */
+	__be32	after;		/* id to go on behind, 0 to begin */
+} __packed;
+
+/* LIST's reply: this head, then @count entries. */
+struct tally_rep_list {
+	__be32	count;
+	__be32	next;		/* id for the next LIST, 0 at the end */
+} __packed;
+
+struct tally_list_entry {
+	__be32	id;
+	u8	type;		/* TALLY_TYPE_*, 0 for an arena */
+	u8	reserved[3];
+	char	name[TALLY_NAME_SIZE];
+} __packed;
+
+#endif

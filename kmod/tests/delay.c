@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The parameter delays: "NAME MS" holds each task that comes by the point NAME (of
+ * base/delay.h) for so long, or until the point is set anew; 0 lets all go on.
+ * Reading gives a line a point: its name, its time, and how many tasks have come by
+ * since it was set.
+ */
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+#include "base/delay.h"
+
+#define DELAY_MAX	60000
+
+/**
+ * struct delay - a point
+ * @ms: how long it holds
+ * @set: how often it was set
+ * @hits: tasks that came by since
+ */
+struct delay {
+	u32 ms;
+	u32 set;
+	atomic_t hits;
+};
+
+#define DELAY_NAME(name)	#name,
+static const char * const delay_names[] = { TALLY_DELAYS(DELAY_NAME) };
+static struct delay delays[__TALLY_DELAYS];
+static DECLARE_WAIT_QUEUE_HEAD(delay_wait);
+
+void tally_fault_delay(unsigned int point)
+{
+	struct delay *delay = &delays[point];
+	u32 ms = READ_ONCE(delay->ms), set = READ_ONCE(delay->set);
+
+	if (!ms)
+		return;
+	atomic_inc(&delay->hits);
+	pr_info("held at %s\n", delay_names[point]);
+	wait_event_timeout(delay_wait, READ_ONCE(delay->set) != set,
+			   msecs_to_jiffies(ms));
+}
+
+static int delay_set(const char *text, const struct kernel_param *param)
+{
+	char name[32];
+	u32 ms;
+	int i;
+
+	if (sscanf(text, "%31s %u", name, &ms) != 2 || ms > DELAY_MAX)
+		return -EINVAL;
+	i = match_string(delay_names, __TALLY_DELAYS, name);
+	if (i < 0)
+		return i;
+	if (ms)
+		atomic_set(&delays[i].hits, 0);
+	WRITE_ONCE(delays[i].ms, ms);
+	WRITE_ONCE(delays[i].set, delays[i].set + 1);
+	wake_up_all(&delay_wait);
+	return 0;
+}
+
+static int delay_get(char *text, const struct kernel_param *param)
+{
+	int len = 0, i;
+
+	for (i = 0; i < __TALLY_DELAYS; i++)
+		len += sysfs_emit_at(text, len, "%s %u %d\n", delay_names[i],
+				     delays[i].ms, atomic_read(&delays[i].hits));
+	return len;
+}
+
+static const struct kernel_param_ops delay_ops = {
+	.set	= delay_set,
+	.get	= delay_get,
+};
+module_param_cb(delays, &delay_ops, NULL, 0600);
+MODULE_PARM_DESC(delays, "NAME MS: see the source");

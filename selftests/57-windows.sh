@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: one
+# Seconds: 300
+#
+# What comes between two steps of the module: each window was found by reading, and
+# is held open here. a is the home. Needs a module that was built with
+# TALLY_FAULTS=1.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+. "$LIB_DIR/locks.sh"
+need_tally
+need_rdma
+. "$LIB_DIR/delays.sh"
+hostile=$LIB_DIR/hostile
+[ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
+plan 38
+
+# serves NODE: its session with the home carries requests: an object that was not
+# looked up before is found. A command might wait for one that is held.
+serves() {
+	asked=$((asked + 1))
+	bounded 10 stat "$mnt/$1/other/n$asked"
+}
+asked=0
+
+session() {
+	peer_field "$1" a session
+}
+
+# ends PID: that process does, soon.
+ends() {
+	wait_until 20 ended "$1"
+}
+
+check "nodes" add_nodes a b c
+check "arenas" eval 'tally arena add t access rw node a &&
+	tally arena add other access rw node a &&
+	tally lock add other/held class region node a'
+check "objects to look for" eval 'for i in {1..9}; do
+	tally counter add other/n$i node a || exit; done'
+
+# A region is deleted while a client fetches its keys.
+check "a region" tally region add t/r size 64K node a
+before=$(session b)
+stop_at region_map
+begin reader head -c 1 "$mnt/b/t/r"
+reader=$begun
+check "its keys are fetched" stopped_at region_map
+check "it is deleted meanwhile" tally region del t/r node a
+check "the session serves others" serves b
+go_on region_map
+check "the reader ends" ends "$reader"
+check_equal "in the same session" "$before" "$(session b)"
+
+# A lock is deleted while a client has it.
+check "a lock" tally lock add t/l class region node a
+check "b has it" held one b t/l
+check "and another one" held two b other/held
+two=$begun
+before=$(session b)
+stop_at object_del
+begin deleter tally lock del t/l node a
+deleter=$begun
+check "it is being deleted" stopped_at object_del
+check "its holder hears that" begun_says one 'lost|deleted'
+check "and has told the home" eval 'serves b && serves b && serves b'
+go_on object_del
+check "it is gone" ends "$deleter"
+check_equal "no session was fenced" "$before" "$(session b)"
+check "the other lock is held" shows other/held state fast
+check "and given back" over two "$two"
+
+# A lock is deleted while a client is about to wait for it in its session.
+check "a lock" tally lock add t/l class region node a
+stop_at lock_bind
+begin waiter flock "$mnt/b/t/l" true
+waiter=$begun
+check "it is about to be asked for" stopped_at lock_bind
+check "it is deleted meanwhile" tally lock del t/l node a
+check "which its node is told" serves b
+go_on lock_bind
+check "the waiter ends" ends "$waiter"
+
+# A node goes while a lock is opened for it.
+check "a lock" tally lock add t/l class region node a
+stop_at open
+begin opener stat "$mnt/c/t/l"
+opener=$begun
+check "it is being opened" stopped_at open
+tally node del c &
+check "its node goes" wait_until 20 eval '[ "$(peer_state a c)" != live ]'
+go_on open
+check "the opener ends" ends "$opener"
+umount "$mnt/c"
+check "the node has gone" wait_until 20 node_gone c
+check "the home goes on" held one b t/l
+over one "$begun"
+check "the node comes back" eval 'add_node c && add_peer c a && add_peer c b &&
+	wait_until 60 is_live c a'
+check "and has the lock" held one c t/l
+over one "$begun"
+
+# A client closes a lock that it has, which is no end of it, and opens it again.
+check "a peer and a lock for it" eval '
+	tally peer add evil addr "$here" port 7999 node a &&
+	tally lock add t/w class region node a'
+mkfifo "$lib_work/say"
+begin hostile "$hostile" "$here" "$(port a)" evil a \
+	reopen "$lib_work/say"
+attacker=$begun
+check "it has the lock" begun_says hostile granted 60
+stop_at open
+: > "$lib_work/say"
+check "it opens it again" stopped_at open
+check "is fenced as it closed it" begun_says hostile closed
+go_on open
+check "the next one has it" held one b t/w
+over one "$begun"
+kill "$attacker"
+wait "$attacker" 2> /dev/null
+check "it can be deleted" tally lock del t/w node a
