@@ -28,54 +28,61 @@ static const struct tally_type_ops *const main_types[] = {
 	NULL
 };
 
+#define main_for_each(type)						\
+	for (const struct tally_type_ops *const *type = main_types;	\
+	     *type; type++)
+
 static int main_created(struct tally_session *s)
 {
 	const struct tally_type_ops *const *type;
 	int err = tally_exports_created(s);
 
-	for (type = main_types; *type && !err; type++)
-		if ((*type)->created)
-			err = (*type)->created(s);
 	if (err)
-		tally_exports_over(s);
+		return err;
+	for (type = main_types; *type; type++) {
+		err = (*type)->created ? (*type)->created(s) : 0;
+		if (err)
+			goto err_over;
+	}
+	return 0;
+
+err_over:
+	while (type > main_types) {
+		type--;
+		if ((*type)->over)
+			(*type)->over(s);
+	}
+	tally_exports_over(s);
 	return err;
 }
 
 static void main_live(struct tally_session *s, bool resumed)
 {
-	const struct tally_type_ops *const *type;
-
 	tally_exports_live(s);
 	tally_views_session_live(s, resumed);
-	for (type = main_types; *type; type++)
+	main_for_each(type)
 		if ((*type)->live)
 			(*type)->live(s, resumed);
 }
 
 static void main_down(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
-	for (type = main_types; *type; type++)
+	main_for_each(type)
 		if ((*type)->down)
 			(*type)->down(s);
 }
 
 static void main_lost(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
-	for (type = main_types; *type; type++)
+	main_for_each(type)
 		if ((*type)->lost)
 			(*type)->lost(s);
 }
 
 static void main_over(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
 	tally_exports_settle(s);
-	for (type = main_types; *type; type++)
+	main_for_each(type)
 		if ((*type)->over)
 			(*type)->over(s);
 	tally_views_session_over(s);
@@ -84,9 +91,7 @@ static void main_over(struct tally_session *s)
 
 static void main_leave(struct tally_session *s)
 {
-	const struct tally_type_ops *const *type;
-
-	for (type = main_types; *type; type++)
+	main_for_each(type)
 		if ((*type)->leave)
 			(*type)->leave(s);
 }
@@ -186,15 +191,7 @@ static int main_message(struct tally_session *s, u16 number, const void *body,
 
 static int main_node_start(struct tally_node *node)
 {
-	int err;
-
-	err = tally_arenas_start(node);
-	if (err)
-		return err;
-	err = tally_views_start(node);
-	if (err)
-		tally_arenas_stop(node);
-	return err;
+	return tally_arenas_start(node) ?: tally_views_start(node);
 }
 
 static void main_node_stop(struct tally_node *node)
@@ -209,7 +206,11 @@ static void main_node_free(struct tally_node *node)
 	tally_arenas_free(node);
 }
 
-static const struct tally_session_ops main_session_ops = {
+static const struct tally_node_ops main_ops = {
+	.node_start = main_node_start,
+	.node_stop = main_node_stop,
+	.node_free = main_node_free,
+	.event = tally_nl_event,
 	.created = main_created,
 	.live = main_live,
 	.down = main_down,
@@ -220,77 +221,77 @@ static const struct tally_session_ops main_session_ops = {
 	.message = main_message,
 };
 
-static const struct tally_node_ops main_node_ops = {
-	.session = &main_session_ops,
-	.node_start = main_node_start,
-	.node_stop = main_node_stop,
-	.node_free = main_node_free,
-	.event = tally_nl_event,
+static int main_types_init(void)
+{
+	return tally_types_init(main_types);
+}
+
+static int main_nodes_init(void)
+{
+	return tally_nodes_init(&main_ops);
+}
+
+static int main_fs_init(void)
+{
+	return register_filesystem(&tally_fs_type);
+}
+
+static void main_fs_exit(void)
+{
+	unregister_filesystem(&tally_fs_type);
+}
+
+static int main_nl_init(void)
+{
+	return genl_register_family(&tally_nl_family);
+}
+
+static void main_nl_exit(void)
+{
+	genl_unregister_family(&tally_nl_family);
+}
+
+/* In this order; they end in the other. */
+static const struct {
+	int (*init)(void);
+	void (*exit)(void);
+} main_parts[] = {
+	{ main_types_init, tally_types_exit },
+	{ tally_conn_init, tally_conn_exit },
+	{ tally_dev_init, tally_dev_exit },
+	{ tally_xfer_init, tally_xfer_exit },
+	{ tally_homes_init, tally_homes_exit },
+	{ tally_lock_init, tally_lock_exit },
+	{ main_nodes_init, tally_nodes_exit },
+	{ main_fs_init, main_fs_exit },
+	{ main_nl_init, main_nl_exit },
 };
+
+/* End the first @n parts. */
+static void main_end(u32 n)
+{
+	while (n)
+		main_parts[--n].exit();
+}
 
 static int __init tally_init(void)
 {
+	u32 i;
 	int err;
 
-	err = tally_types_init(main_types);
-	if (err)
-		return err;
-	err = tally_conn_init();
-	if (err)
-		goto err_types;
-	err = tally_dev_init();
-	if (err)
-		goto err_conn;
-	err = tally_xfer_init();
-	if (err)
-		goto err_dev;
-	err = tally_homes_init();
-	if (err)
-		goto err_xfer;
-	err = tally_lock_init();
-	if (err)
-		goto err_homes;
-	err = tally_nodes_init(&main_node_ops);
-	if (err)
-		goto err_lock;
-	err = register_filesystem(&tally_fs_type);
-	if (err)
-		goto err_nodes;
-	err = genl_register_family(&tally_nl_family);
-	if (err)
-		goto err_fs;
+	for (i = 0; i < ARRAY_SIZE(main_parts); i++) {
+		err = main_parts[i].init();
+		if (err) {
+			main_end(i);
+			return err;
+		}
+	}
 	return 0;
-
-err_fs:
-	unregister_filesystem(&tally_fs_type);
-err_nodes:
-	tally_nodes_exit();
-err_lock:
-	tally_lock_exit();
-err_homes:
-	tally_homes_exit();
-err_xfer:
-	tally_xfer_exit();
-err_dev:
-	tally_dev_exit();
-err_conn:
-	tally_conn_exit();
-err_types:
-	tally_types_exit();
-	return err;
 }
 
 static void __exit tally_exit(void)
 {
-	genl_unregister_family(&tally_nl_family);
-	unregister_filesystem(&tally_fs_type);
-	tally_nodes_exit();
-	tally_lock_exit();
-	tally_homes_exit();
-	tally_xfer_exit();
-	tally_dev_exit();
-	tally_conn_exit();
-	tally_types_exit();
+	main_end(ARRAY_SIZE(main_parts));
 }
 
 module_init(tally_init);

@@ -7,30 +7,26 @@
 #ifndef TALLY_DELAY_H
 #define TALLY_DELAY_H
 
-/*
- * open: home: an OPEN is served, and what it opens has not been looked for
- * region_map: home: keys of a region are made, and the answer is not on its way
- * object_del: home: sessions are told that an object goes, its type is not yet
- * link_live: a session is LIVE, and nothing above it has heard of that
- * lock_bind: client: a lock is about to be bound to the session it is used in
- * handle_opened: client: OPEN is answered, and the handle does not know yet
- */
-#define TALLY_DELAYS(each) \
-	each(open) \
-	each(region_map) \
-	each(object_del) \
-	each(link_live) \
-	each(lock_bind) \
-	each(handle_opened)
-
 #ifdef TALLY_FAULT_H
-#define TALLY_DELAY_NUMBER(name)	TALLY_DELAY_##name,
-enum tally_delay { TALLY_DELAYS(TALLY_DELAY_NUMBER) __TALLY_DELAYS };
+/* kmod/tests/delay.c has their names. */
+enum tally_delay {
+	/* home: an OPEN is served, and what it opens has not been looked for */
+	TALLY_DELAY_OPEN,
+	/* home: keys of a region are made, and the answer is not on its way */
+	TALLY_DELAY_REGION_MAP,
+	/* home: sessions are told that an object goes, its type is not yet */
+	TALLY_DELAY_OBJECT_DEL,
+	/* a session is LIVE, and nothing above it has heard of that */
+	TALLY_DELAY_LINK_LIVE,
+	/* client: a lock is about to be bound to the session it is used in */
+	TALLY_DELAY_LOCK_BIND,
+	__TALLY_DELAYS
+};
 
 /* May sleep. */
-#define tally_delay(name)	tally_fault_delay(TALLY_DELAY_##name)
+#define tally_delay(point)	tally_fault_delay(TALLY_DELAY_##point)
 #else
-#define tally_delay(name)	do { } while (0)
+#define tally_delay(point)	do { } while (0)
 #endif
 
 #endif

@@ -31,6 +31,14 @@ void tally_names_del(struct tally_names *names, struct tally_name *entry);
 struct tally_name *tally_names_find(struct tally_names *names,
 				    const char *name);
 
+/* The struct @type that has a name, or NULL; as tally_names_find(). */
+#define tally_names_lookup(names, name, type, member)			\
+({									\
+	struct tally_name *entry_ = tally_names_find(names, name);	\
+									\
+	entry_ ? container_of(entry_, type, member) : NULL;		\
+})
+
 static inline u32 tally_names_count(struct tally_names *names)
 {
 	return atomic_read(&names->table.nelems);

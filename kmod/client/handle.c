@@ -127,7 +127,7 @@ static void handle_take_object(struct tally_handle *handle,
 	}
 	handle->object = object;
 	handle->watch.gone = handle_gone;
-	tally_object_watch(object, &handle->watch);
+	tally_arena_watch(object->arena, &object->watches, &handle->watch);
 }
 
 static int handle_open_local(struct tally_handle *handle)

@@ -523,7 +523,7 @@ static struct tally_view *view_create(struct tally_node *node,
 	if (arena) {
 		view->arena = tally_arena_get(arena);
 		view->watch.gone = view_gone;
-		tally_arena_watch(arena, &view->watch);
+		tally_arena_watch(arena, &arena->watches, &view->watch);
 	}
 	return view;
 

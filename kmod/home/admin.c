@@ -2,7 +2,6 @@
 #include "home/admin.h"
 
 #include "base/delay.h"
-#include "base/name.h"
 #include "home/export.h"
 
 static void watches_gone(struct tally_arena *arena, struct list_head *watches)
@@ -20,61 +19,44 @@ static void watches_gone(struct tally_arena *arena, struct list_head *watches)
 	mutex_unlock(&arena->watch_lock);
 }
 
-/* Returns the reference that belonged to its name. */
-static struct tally_object *object_unlink(struct tally_arena *arena,
-					  const char *name, u8 type)
-{
-	struct tally_object *object;
-	struct tally_name *entry;
-
-	lockdep_assert_held(&arena->lock);
-	entry = tally_names_find(&arena->names, name);
-	if (!entry)
-		return ERR_PTR(-ENOENT);
-	object = container_of(entry, struct tally_object, by_name);
-	if (type && object->config.type->id != type)
-		return ERR_PTR(-EPROTOTYPE);
-	tally_names_del(&arena->names, &object->by_name);
-	WRITE_ONCE(object->live, false);
-	WRITE_ONCE(object->deleted, true);
-	tally_export_forget_object(object);
-	return object;
-}
-
-/**
- * tally_object_del - delete an object
- * @arena: where
- * @name: which
- * @type: TALLY_TYPE_* it has to be of, 0 for any
- * @reason: says why when it fails
- *
- * Its name is gone at once. Its memory follows when the last session has
- * answered FORGET or is OVER and the last local user has left.
- *
- * Context: process, does not wait for the network.
- * Return: 0, -ENOENT, or -EPROTOTYPE when it is of another type.
+/*
+ * Delete an object, where @type is not 0 only one of that TALLY_TYPE_*. Its
+ * name is gone at once; its memory follows when the last session has answered
+ * FORGET or is OVER and the last local user has left. Process context, does not
+ * wait for the network. Return: 0, -ENOENT, or -EPROTOTYPE, with @reason.
  */
 int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		     const char **reason)
 {
 	struct tally_object *object;
+	int err = 0;
 
 	mutex_lock(&arena->lock);
-	object = object_unlink(arena, name, type);
-	mutex_unlock(&arena->lock);
-	if (IS_ERR(object)) {
-		*reason = PTR_ERR(object) == -ENOENT ?
-			  "no object of that name" :
-			  "the object is of another type";
-		return PTR_ERR(object);
+	object = tally_names_lookup(&arena->names, name, struct tally_object,
+				    by_name);
+	if (!object) {
+		*reason = "no object of that name";
+		err = -ENOENT;
+	} else if (type && object->config.type->id != type) {
+		*reason = "the object is of another type";
+		err = -EPROTOTYPE;
 	}
-	tally_delay(object_del);
+	if (err) {
+		mutex_unlock(&arena->lock);
+		return err;
+	}
+	tally_names_del(&arena->names, &object->by_name);
+	WRITE_ONCE(object->live, false);
+	WRITE_ONCE(object->deleted, true);
+	tally_export_forget_object(object);
+	mutex_unlock(&arena->lock);
+	tally_delay(OBJECT_DEL);
 	watches_gone(arena, &object->watches);
 	if (object->config.type->deleted)
 		object->config.type->deleted(object);
 	tally_node_event(arena->node, "object_del", arena->config.name,
 			 object->config.name);
-	tally_object_put(object);
+	tally_object_put(object);	/* its name's */
 	return 0;
 }
 
@@ -85,7 +67,10 @@ static void arena_end(struct tally_arena *arena)
 	const char *reason;
 	u32 after = 0;
 
-	tally_arena_set_dead(arena);
+	mutex_lock(&arena->lock);
+	WRITE_ONCE(arena->state, TALLY_ARENA_DEAD);
+	mutex_unlock(&arena->lock);
+	wake_up_all(&arena->wait);
 	while ((object = tally_object_next(arena, after))) {
 		after = object->id;
 		tally_object_del(arena, object->config.name, 0, &reason);
@@ -97,16 +82,9 @@ static void arena_end(struct tally_arena *arena)
 	tally_arena_put(arena);
 }
 
-/**
- * tally_arena_del - delete an arena with everything in it
- * @node: its home
- * @name: which one
- * @reason: says why when it fails
- *
- * Its memory is freed when the last session has answered FORGET or is OVER.
- *
- * Context: process, does not wait for the network.
- * Return: 0 or -ENOENT.
+/*
+ * Delete an arena with everything in it, as objects are. Process context, does
+ * not wait for the network. Return: 0 or -ENOENT, with @reason.
  */
 int tally_arena_del(struct tally_node *node, const char *name,
 		    const char **reason)
@@ -121,12 +99,7 @@ int tally_arena_del(struct tally_node *node, const char *name,
 	return 0;
 }
 
-/**
- * tally_arenas_stop - delete every arena of a node that ends
- * @node: which; all its sessions are OVER
- *
- * Context: process, does not wait for the network.
- */
+/* Delete every arena of a node that ends, whose sessions are all OVER. */
 void tally_arenas_stop(struct tally_node *node)
 {
 	struct tally_arena *arena;
@@ -135,26 +108,17 @@ void tally_arenas_stop(struct tally_node *node)
 		arena_end(arena);
 }
 
-/**
- * tally_arena_set_access - change what a peer may do
- * @arena: an arena of ours
- * @peer: name of the peer, or "" for those without an entry
- * @access: TALLY_ACCESS_*
- *
- * A session that was given more than it may have now is fenced: the fabric
- * knows only the keys it was given.
- *
- * Context: process.
- * Return: 0, -EINVAL, -ENOMEM.
+/*
+ * Change what a peer may do, or with "" those without an entry. A session that
+ * was given more than it may have now is fenced: the fabric knows only the keys
+ * it was given. The caller has checked the values. Process context. Return: 0
+ * or -ENOMEM.
  */
 int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 			   u8 access)
 {
 	int err;
 
-	if (access > TALLY_ACCESS_RW ||
-	    (peer[0] && !tally_name_valid(peer, strlen(peer))))
-		return -EINVAL;
 	mutex_lock(&arena->lock);
 	err = tally_arena_give_access(arena, peer, access);
 	if (!err)
@@ -163,7 +127,7 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 	return err;
 }
 
-/* Change owner and permission bits of the directory. */
+/* Change owner and permission bits of the directory. Process context. */
 void tally_arena_set_owner(struct tally_arena *arena,
 			   const struct tally_owner *owner)
 {
@@ -172,7 +136,7 @@ void tally_arena_set_owner(struct tally_arena *arena,
 	mutex_unlock(&arena->lock);
 }
 
-/* The same of an object. */
+/* The same of an object. Process context. */
 void tally_object_set_owner(struct tally_object *object,
 			    const struct tally_owner *owner)
 {

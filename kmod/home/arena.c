@@ -7,7 +7,6 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "base/name.h"
 #include "transport/loop.h"
 #include "transport/probe.h"
 
@@ -34,13 +33,11 @@ struct tally_arenas {
 
 /**
  * struct tally_right - what one peer may do in an arena
- * @list: in arena->rights
  * @by_name: in arena->rights_by_name
  * @name: name of the peer
  * @access: TALLY_ACCESS_*
  */
 struct tally_right {
-	struct list_head list;
 	struct tally_name by_name;
 	char name[TALLY_NAME_SIZE];
 	u8 access;
@@ -48,10 +45,13 @@ struct tally_right {
 
 static void arena_free_memory(struct tally_arena *arena)
 {
-	struct tally_right *right, *next;
+	struct tally_right *right;
+	unsigned long id;
 
-	list_for_each_entry_safe(right, next, &arena->rights, list)
+	xa_for_each(&arena->rights, id, right)
 		kfree(right);
+	xa_destroy(&arena->rights);
+	xa_destroy(&arena->attached);
 	tally_names_destroy(&arena->rights_by_name);
 	tally_names_destroy(&arena->names);
 	xa_destroy(&arena->objects);
@@ -59,8 +59,6 @@ static void arena_free_memory(struct tally_arena *arena)
 		free_pages_exact(arena->words, arena->config.words);
 	kfree(arena->word_pages);
 	bitmap_free(arena->bitmap);
-	mutex_destroy(&arena->watch_lock);
-	mutex_destroy(&arena->lock);
 	kfree_rcu(arena, rcu);
 }
 
@@ -100,43 +98,6 @@ static void arena_dev_gone(struct tally_dev_user *user)
 	tally_arena_put(arena);
 }
 
-/* Only from the start work, or when that cannot run. */
-static void arena_unbind(struct tally_arena *arena)
-{
-	bool lost = READ_ONCE(arena->lost);
-	struct tally_dev *dev = arena->dev;
-	struct tally_conn *loop;
-	struct tally_mr *mr;
-	unsigned long flags;
-	bool down;
-
-	if (!dev)
-		return;
-	mutex_lock(&arena->lock);
-	down = arena->state == TALLY_ARENA_READY;
-	if (down)
-		WRITE_ONCE(arena->state, TALLY_ARENA_STARTING);
-	arena->dev = NULL;
-	spin_lock_irqsave(&arena->spin, flags);
-	loop = arena->loop;
-	mr = arena->loop_mr;
-	arena->loop = NULL;
-	arena->loop_mr = NULL;
-	spin_unlock_irqrestore(&arena->spin, flags);
-	mutex_unlock(&arena->lock);
-	tally_dev_unwatch(dev, &arena->watch);
-	WRITE_ONCE(arena->lost, false);
-	/* Other arenas use the conn as well; it ends only with the device. */
-	if (lost)
-		tally_conn_close(loop, -ENETDOWN);
-	tally_mr_destroy(mr);
-	tally_conn_put(loop);
-	tally_dev_put(dev);
-	if (down)
-		tally_node_event(arena->node, "arena_down",
-				 arena->config.name, "device gone");
-}
-
 static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
 			  struct tally_conn *loop, struct tally_mr *mr)
 {
@@ -151,45 +112,43 @@ static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
 	mutex_unlock(&arena->lock);
 }
 
-/* Takes over the reference to @dev when it succeeds. */
-static int arena_bind_dev(struct tally_arena *arena, struct tally_dev *dev)
+/* Only from the start work, or when that cannot run. */
+static void arena_unbind(struct tally_arena *arena)
 {
-	enum tally_atomics atomics = tally_dev_probe(dev);
-	struct tally_conn *loop;
-	struct tally_mr *mr;
-	int err;
+	bool lost = READ_ONCE(arena->lost);
+	struct tally_conn *loop = arena->loop;
+	struct tally_mr *mr = arena->loop_mr;
+	struct tally_dev *dev = arena->dev;
+	bool down;
 
-	if (atomics == TALLY_ATOMICS_UNKNOWN)
-		return -EADDRNOTAVAIL;
-	if (atomics == TALLY_ATOMICS_NO ||
-	    tally_arena_pages(arena) > dev->max_mr_pages)
-		return -EOPNOTSUPP;
-	loop = tally_dev_loop(dev);
-	if (IS_ERR(loop))
-		return PTR_ERR(loop);
-	mr = tally_mr_create(loop, arena->word_pages, tally_arena_pages(arena),
-			     ARENA_MR_ACCESS);
-	if (IS_ERR(mr)) {
-		err = PTR_ERR(mr);
-		goto err_put_loop;
-	}
-	arena_publish(arena, dev, loop, mr);
-	err = tally_dev_watch(dev, &arena->watch);
-	if (err)
-		goto err_unpublish;
-	return 0;
-
-err_unpublish:
+	if (!dev)
+		return;
+	mutex_lock(&arena->lock);
+	down = arena->state == TALLY_ARENA_READY;
+	if (down)
+		WRITE_ONCE(arena->state, TALLY_ARENA_STARTING);
+	mutex_unlock(&arena->lock);
 	arena_publish(arena, NULL, NULL, NULL);
+	tally_dev_unwatch(dev, &arena->watch);
+	WRITE_ONCE(arena->lost, false);
+	/* Other arenas use the conn as well; it ends only with the device. */
+	if (lost)
+		tally_conn_close(loop, -ENETDOWN);
 	tally_mr_destroy(mr);
-err_put_loop:
 	tally_conn_put(loop);
-	return err;
+	tally_dev_put(dev);
+	if (down)
+		tally_node_event(arena->node, "arena_down",
+				 arena->config.name, "device gone");
 }
 
 static int arena_bind(struct tally_arena *arena)
 {
+	u32 pages = tally_arena_pages(arena);
+	enum tally_atomics atomics;
+	struct tally_conn *loop;
 	struct tally_dev *dev;
+	struct tally_mr *mr;
 	int err;
 
 	/*
@@ -202,9 +161,32 @@ static int arena_bind(struct tally_arena *arena)
 			     arena->config.dev[0] ? arena->config.dev : NULL);
 	if (!dev)
 		return -ENODEV;
-	err = arena_bind_dev(arena, dev);
-	if (err)
-		tally_dev_put(dev);
+	atomics = tally_dev_probe(dev);
+	if (atomics != TALLY_ATOMICS_YES || pages > dev->max_mr_pages) {
+		err = atomics == TALLY_ATOMICS_UNKNOWN ? -EADDRNOTAVAIL :
+							 -EOPNOTSUPP;
+		goto err_put_dev;
+	}
+	loop = tally_dev_loop(dev);
+	if (IS_ERR(loop)) {
+		err = PTR_ERR(loop);
+		goto err_put_dev;
+	}
+	mr = tally_mr_create(loop, arena->word_pages, pages, ARENA_MR_ACCESS);
+	if (IS_ERR(mr)) {
+		err = PTR_ERR(mr);
+		goto err_put_loop;
+	}
+	arena_publish(arena, dev, loop, mr);
+	err = tally_dev_watch(dev, &arena->watch);
+	if (!err)
+		return 0;
+	arena_publish(arena, NULL, NULL, NULL);
+	tally_mr_destroy(mr);
+err_put_loop:
+	tally_conn_put(loop);
+err_put_dev:
+	tally_dev_put(dev);
 	return err;
 }
 
@@ -232,7 +214,6 @@ static void arena_try(struct tally_arena *arena)
 static void arena_renew_loop(struct tally_arena *arena)
 {
 	struct tally_conn *old = arena->loop, *loop;
-	unsigned long flags;
 
 	if (!old || tally_conn_is_up(old))
 		return;
@@ -242,9 +223,7 @@ static void arena_renew_loop(struct tally_arena *arena)
 		arena_kick(arena, ARENA_RETRY);
 		return;
 	}
-	spin_lock_irqsave(&arena->spin, flags);
-	arena->loop = loop;
-	spin_unlock_irqrestore(&arena->spin, flags);
+	arena_publish(arena, arena->dev, loop, arena->loop_mr);
 	tally_conn_put(old);
 }
 
@@ -286,25 +265,13 @@ static void arena_release(struct kref *ref)
 	queue_work(arena->node->wq, &arena->free);
 }
 
-/**
- * tally_arena_get - take a reference
- * @arena: of which the caller has one already
- *
- * Context: any.
- * Return: @arena.
- */
 struct tally_arena *tally_arena_get(struct tally_arena *arena)
 {
 	kref_get(&arena->ref);
 	return arena;
 }
 
-/**
- * tally_arena_put - drop a reference
- * @arena: freed later, from the node's workqueue, when it was the last
- *
- * Context: any.
- */
+/* The arena is freed later, from the node's workqueue. Any context. */
 void tally_arena_put(struct tally_arena *arena)
 {
 	kref_put(&arena->ref, arena_release);
@@ -352,8 +319,8 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 	arena->watch.gone = arena_dev_gone;
 	xa_init(&arena->objects);
 	arena->next_id = 1;
-	INIT_LIST_HEAD(&arena->rights);
-	INIT_LIST_HEAD(&arena->attached);
+	xa_init_flags(&arena->rights, XA_FLAGS_ALLOC1);
+	xa_init(&arena->attached);
 	INIT_LIST_HEAD(&arena->watches);
 	arena->began = jiffies;
 	if (!arena_alloc_words(arena))
@@ -365,25 +332,6 @@ err_names:
 	tally_names_destroy(&arena->names);
 err_free:
 	kfree(arena);
-	return NULL;
-}
-
-static const char *arena_config_fault(const struct tally_arena_config *config)
-{
-	if (!tally_name_valid(config->name,
-			      strnlen(config->name, TALLY_NAME_SIZE)))
-		return "not a valid arena name";
-	if (config->mode > TALLY_MODE_CPU)
-		return "unknown mode";
-	if (config->access > TALLY_ACCESS_RW)
-		return "unknown access";
-	if (!IS_ALIGNED(config->words, PAGE_SIZE) ||
-	    config->words > TALLY_WORDS_MAX)
-		return "word table is not whole pages or above 2 MiB";
-	if (config->owner.perm & ~0777)
-		return "only permission bits are allowed";
-	if (config->mode == TALLY_MODE_CPU && config->dev[0])
-		return "a cpu arena has no device";
 	return NULL;
 }
 
@@ -416,16 +364,10 @@ static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 	return 0;
 }
 
-/**
- * tally_arena_add - make an arena
- * @node: its home
- * @config: what it is to be; copied
- * @reason: says why when it fails
- *
- * The search for a device goes on in the background.
- *
- * Context: process, does not wait for the network.
- * Return: 0 or a negative errno.
+/*
+ * Make an arena. The caller has checked each value of @config, which is copied.
+ * The search for a device goes on in the background. Process context, does not
+ * wait for the network. Return: 0 or a negative errno, with @reason.
  */
 int tally_arena_add(struct tally_node *node,
 		    const struct tally_arena_config *config,
@@ -434,9 +376,10 @@ int tally_arena_add(struct tally_node *node,
 	struct tally_arena *arena;
 	int err;
 
-	*reason = arena_config_fault(config);
-	if (*reason)
+	if (config->mode == TALLY_MODE_CPU && config->dev[0]) {
+		*reason = "a cpu arena has no device";
 		return -EINVAL;
+	}
 	arena = arena_alloc(config);
 	if (!arena) {
 		*reason = "no memory for the word table";
@@ -458,21 +401,9 @@ int tally_arena_add(struct tally_node *node,
 	return err;
 }
 
-static struct tally_arena *arenas_lookup(struct tally_arenas *arenas,
-					 const char *name)
-{
-	struct tally_name *entry = tally_names_find(&arenas->names, name);
-
-	return entry ? container_of(entry, struct tally_arena, by_name) : NULL;
-}
-
-/**
- * tally_arena_take - take an arena out of its node
- * @node: its home
- * @name: its name; NULL: any, and nothing may be added any more
- *
- * Context: process.
- * Return: the node's reference to it, or NULL when there is none.
+/*
+ * Take an arena out of its node; with NULL any one, and nothing may be added
+ * any more. Process context. Return: the node's reference to it, or NULL.
  */
 struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 {
@@ -484,7 +415,8 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 	if (!name)
 		arenas->stopped = true;
 	rcu_read_lock();
-	arena = name ? arenas_lookup(arenas, name) :
+	arena = name ? tally_names_lookup(&arenas->names, name,
+					  struct tally_arena, by_name) :
 		       xa_find(&arenas->ids, &id, ULONG_MAX, XA_PRESENT);
 	rcu_read_unlock();
 	if (arena) {
@@ -495,48 +427,21 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 	return arena;
 }
 
-/**
- * tally_arena_set_dead - an arena that was taken cannot be used any more
- * @arena: which
- *
- * Context: process.
- */
-void tally_arena_set_dead(struct tally_arena *arena)
-{
-	mutex_lock(&arena->lock);
-	WRITE_ONCE(arena->state, TALLY_ARENA_DEAD);
-	mutex_unlock(&arena->lock);
-	wake_up_all(&arena->wait);
-}
-
-/**
- * tally_arena_find - an arena of ours by name
- * @node: its home
- * @name: its name
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* An arena of ours by name, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 {
 	struct tally_arena *arena;
 
 	rcu_read_lock();
-	arena = arenas_lookup(node->arenas, name);
+	arena = tally_names_lookup(&node->arenas->names, name,
+				   struct tally_arena, by_name);
 	if (arena && !kref_get_unless_zero(&arena->ref))
 		arena = NULL;
 	rcu_read_unlock();
 	return arena;
 }
 
-/**
- * tally_arena_by_id - an arena of ours by id
- * @node: its home
- * @id: its id
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* An arena of ours by id, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 {
 	struct tally_arena *arena;
@@ -549,13 +454,9 @@ struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 	return arena;
 }
 
-/**
- * tally_arena_next - walk the arenas of a node
- * @node: their home
- * @after: id of the one before, 0 to begin
- *
- * Context: process.
- * Return: a reference or NULL at the end.
+/*
+ * Walk the arenas of a node. @after: id of the one before, 0 to begin. Return:
+ * the next one, referenced, or NULL.
  */
 struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 {
@@ -571,34 +472,23 @@ struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 	return arena;
 }
 
-/**
- * tally_arena_watch - be told when an arena is deleted
- * @arena: an arena of ours
- * @watch: with its @gone set
- *
- * Context: process.
- * Return: false when it was deleted already.
+/*
+ * Be told when an arena or an object in it is deleted: the one that @watches
+ * belongs to, which the caller has a reference to until tally_arena_unwatch().
+ * The gone() of @watch is set; it may have been deleted already, and then
+ * nothing is told. Process context.
  */
-bool tally_arena_watch(struct tally_arena *arena, struct tally_watch *watch)
+void tally_arena_watch(struct tally_arena *arena, struct list_head *watches,
+		       struct tally_watch *watch)
 {
-	bool alive;
-
 	mutex_lock(&arena->watch_lock);
-	alive = READ_ONCE(arena->state) != TALLY_ARENA_DEAD;
-	if (alive)
-		list_add_tail(&watch->list, &arena->watches);
-	else
-		INIT_LIST_HEAD(&watch->list);
+	list_add_tail(&watch->list, watches);
 	mutex_unlock(&arena->watch_lock);
-	return alive;
 }
 
-/**
- * tally_arena_unwatch - end a watch on an arena or on an object in it
- * @arena: the arena
- * @watch: was given once or initialised; its @gone does not run after this
- *
- * Context: process; does not wait for @gone when called from it.
+/*
+ * End a watch that was given, or only initialised: its gone() does not run
+ * after this, which waits for it unless called from it. Process context.
  */
 void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch)
 {
@@ -611,130 +501,84 @@ void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch)
 		mutex_unlock(&arena->watch_lock);
 }
 
-static struct tally_right *arena_right(struct tally_arena *arena,
-				       const char *peer)
+/* What a peer may do in an arena: TALLY_ACCESS_*. With arena->lock held. */
+u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 {
-	struct tally_name *entry;
+	struct tally_right *right;
 
 	lockdep_assert_held(&arena->lock);
-	entry = tally_names_find(&arena->rights_by_name, peer);
-	return entry ? container_of(entry, struct tally_right, by_name) : NULL;
-}
-
-/**
- * tally_arena_access_locked - tally_arena_access() with arena->lock held
- * @arena: an arena of ours
- * @peer: name of a peer
- *
- * Return: TALLY_ACCESS_*.
- */
-u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer)
-{
-	struct tally_right *right = arena_right(arena, peer);
-
+	right = tally_names_lookup(&arena->rights_by_name, peer,
+				   struct tally_right, by_name);
 	return right ? right->access : arena->config.access;
 }
 
-/**
- * tally_arena_access - what a peer may do in an arena
- * @arena: an arena of ours
- * @peer: name of the peer
- *
- * Context: process.
- * Return: TALLY_ACCESS_*.
- */
-u8 tally_arena_access(struct tally_arena *arena, const char *peer)
-{
-	u8 access;
-
-	mutex_lock(&arena->lock);
-	access = tally_arena_access_locked(arena, peer);
-	mutex_unlock(&arena->lock);
-	return access;
-}
-
-/* Takes over @fresh, if it is needed. */
-static int arena_right_add(struct tally_arena *arena, const char *peer,
-			   u8 access)
-{
-	struct tally_right *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
-	int err;
-
-	lockdep_assert_held(&arena->lock);
-	if (!fresh)
-		return -ENOMEM;
-	strscpy(fresh->name, peer, sizeof(fresh->name));
-	fresh->by_name.name = fresh->name;
-	fresh->access = access;
-	err = tally_names_add(&arena->rights_by_name, &fresh->by_name);
-	if (err)
-		kfree(fresh);
-	else
-		list_add_tail(&fresh->list, &arena->rights);
-	return err;
-}
-
-/**
- * tally_arena_give_access - change what a peer may do
- * @arena: an arena of ours
- * @peer: name of the peer, or "" for those without an entry
- * @access: TALLY_ACCESS_*
- *
- * Sessions go on with what they had, see tally_arena_set_access().
- *
- * Context: process, arena->lock held.
+/*
+ * Change what a peer may do, or with "" those without an entry. Sessions go on
+ * with what they had, see tally_arena_set_access(). With arena->lock held.
  * Return: 0 or -ENOMEM.
  */
 int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 			    u8 access)
 {
-	struct tally_right *right = arena_right(arena, peer);
+	struct tally_right *right;
+	u32 id;
+	int err;
 
-	if (!peer[0])
+	lockdep_assert_held(&arena->lock);
+	if (!peer[0]) {
 		arena->config.access = access;
-	else if (right)
-		right->access = access;
-	else
-		return arena_right_add(arena, peer, access);
-	return 0;
-}
-
-/**
- * tally_arena_right - walk the peers that have an entry of their own
- * @arena: an arena of ours
- * @i: which, from 0
- * @name: gets the peer's name
- * @access: gets its TALLY_ACCESS_*
- *
- * Context: process.
- * Return: 0 or -ENOENT.
- */
-int tally_arena_right(struct tally_arena *arena, u32 i,
-		      char name[TALLY_NAME_SIZE], u8 *access)
-{
-	struct tally_right *entry;
-	int err = -ENOENT;
-
-	mutex_lock(&arena->lock);
-	list_for_each_entry(entry, &arena->rights, list) {
-		if (i--)
-			continue;
-		strscpy(name, entry->name, TALLY_NAME_SIZE);
-		*access = entry->access;
-		err = 0;
-		break;
+		return 0;
 	}
-	mutex_unlock(&arena->lock);
+	right = tally_names_lookup(&arena->rights_by_name, peer,
+				   struct tally_right, by_name);
+	if (right) {
+		right->access = access;
+		return 0;
+	}
+	right = kzalloc(sizeof(*right), GFP_KERNEL);
+	if (!right)
+		return -ENOMEM;
+	strscpy(right->name, peer, sizeof(right->name));
+	right->by_name.name = right->name;
+	right->access = access;
+	err = xa_alloc(&arena->rights, &id, right, xa_limit_31b, GFP_KERNEL);
+	if (err)
+		goto err_free;
+	err = tally_names_add(&arena->rights_by_name, &right->by_name);
+	if (err)
+		goto err_erase;
+	return 0;
+
+err_erase:
+	xa_erase(&arena->rights, id);
+err_free:
+	kfree(right);
 	return err;
 }
 
-/**
- * tally_arena_word_take - take a free entry of the word table
- * @arena: an arena of ours
- * @word: gets its offset
- *
- * Context: process, arena->lock held.
- * Return: 0 or -ENOSPC.
+/*
+ * Walk the peers that have an entry of their own. *@id: of the one before, 0 to
+ * begin; gets that of the next. Process context. Return: 0, or -ENOENT at the
+ * end.
+ */
+int tally_arena_right(struct tally_arena *arena, unsigned long *id,
+		      char name[TALLY_NAME_SIZE], u8 *access)
+{
+	struct tally_right *right;
+
+	mutex_lock(&arena->lock);
+	right = xa_find_after(&arena->rights, id, ULONG_MAX, XA_PRESENT);
+	if (right) {
+		strscpy(name, right->name, TALLY_NAME_SIZE);
+		*access = right->access;
+	}
+	mutex_unlock(&arena->lock);
+	return right ? 0 : -ENOENT;
+}
+
+/*
+ * Take a free entry of the word table; *@word gets its offset. With arena->lock
+ * held. Return: 0 or -ENOSPC.
  */
 int tally_arena_word_take(struct tally_arena *arena, u32 *word)
 {
@@ -753,12 +597,9 @@ int tally_arena_word_take(struct tally_arena *arena, u32 *word)
 	return 0;
 }
 
-/**
- * tally_arena_word_give - give an entry back
- * @arena: an arena of ours
- * @word: its offset; nothing can aim at it any more: the CPU may write it
- *
- * Context: process, arena->lock held.
+/*
+ * Give an entry back that nothing can aim at any more: the CPU may write it.
+ * With arena->lock held.
  */
 void tally_arena_word_give(struct tally_arena *arena, u32 word)
 {
@@ -770,13 +611,9 @@ void tally_arena_word_give(struct tally_arena *arena, u32 word)
 	__clear_bit(word / TALLY_ENTRY_SIZE, arena->bitmap);
 }
 
-/**
- * tally_arena_wait_ready - wait until an arena can be used
- * @arena: an arena of ours
- * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
- *
- * Context: process, sleeps, killable.
- * Return: 0, -ETIMEDOUT, -EINTR, -EIDRM.
+/*
+ * Wait until an arena can be used, @timeout jiffies at most; killable. Return:
+ * 0, -ETIMEDOUT, -EINTR, -EIDRM.
  */
 int tally_arena_wait_ready(struct tally_arena *arena, long timeout)
 {
@@ -792,14 +629,10 @@ int tally_arena_wait_ready(struct tally_arena *arena, long timeout)
 	return READ_ONCE(arena->state) == TALLY_ARENA_DEAD ? -EIDRM : 0;
 }
 
-/**
- * tally_arena_loop - the conn for the home's own operations
- * @arena: a nic arena of ours
- *
- * A conn that died is replaced in the background.
- *
- * Context: any.
- * Return: a reference, or NULL while there is none.
+/*
+ * The conn for the home's own operations on a nic arena, referenced, or NULL
+ * while there is none: one that died is replaced in the background. Any
+ * context.
  */
 struct tally_conn *tally_arena_loop(struct tally_arena *arena)
 {
@@ -818,29 +651,18 @@ struct tally_conn *tally_arena_loop(struct tally_arena *arena)
 	return NULL;
 }
 
-/**
- * tally_arena_word - address of an entry for the CPU
- * @arena: an arena of ours
- * @word: offset of the entry
- *
- * In a nic arena it may only be read, see "what may write a word" above.
- *
- * Context: any.
- * Return: the first of its two words.
+/*
+ * An entry for the CPU: the first of its two words. In a nic arena it may only
+ * be read, see "what may write a word" in home/arena.h. Any context.
  */
 u64 *tally_arena_word(struct tally_arena *arena, u32 word)
 {
 	return arena->words + word;
 }
 
-/**
- * tally_arena_loop_addr - address of an entry on the loopback conn
- * @arena: a nic arena of ours
- * @word: offset of the entry
- * @rkey: gets the key; 0 when there is no device (then there is no conn)
- *
- * Context: any, after tally_arena_loop().
- * Return: the address.
+/*
+ * Address of an entry on the loopback conn. *@rkey: gets the key; 0 when there
+ * is no device (then there is no conn). Any context, after tally_arena_loop().
  */
 u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
 {
@@ -857,11 +679,8 @@ u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
 	return addr;
 }
 
-/**
- * tally_arenas_start - make the arenas of a node that starts
- * @node: which
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Make the arenas of a node that starts: there are none. Return: 0 or -ENOMEM.
  */
 int tally_arenas_start(struct tally_node *node)
 {
@@ -882,10 +701,7 @@ int tally_arenas_start(struct tally_node *node)
 	return 0;
 }
 
-/**
- * tally_arenas_free - the last reference to the node is gone
- * @node: which; it has no arenas any more
- */
+/* The last reference to the node is gone, which has no arenas any more. */
 void tally_arenas_free(struct tally_node *node)
 {
 	struct tally_arenas *arenas = node->arenas;
@@ -894,7 +710,5 @@ void tally_arenas_free(struct tally_node *node)
 		return;
 	tally_names_destroy(&arenas->names);
 	xa_destroy(&arenas->ids);
-	mutex_destroy(&arenas->lock);
 	kfree(arenas);
-	node->arenas = NULL;
 }

@@ -143,9 +143,9 @@ struct tally_arena_config {
  * @objects: id -> struct tally_object, until they are freed; RCU
  * @next_id: ids are given once
  * @names: name -> object that is not deleted; RCU
- * @rights: struct tally_right in the order they were given
+ * @rights: struct tally_right by ids in the order they were given
  * @rights_by_name: the same by the name of the peer
- * @attached: sessions that attached, struct tally_attach
+ * @attached: sessions that attached: node slot -> struct tally_attach
  * @keys: how many of them hold a key to the words
  * @tenure: highest value the second word of a deleted object's entry can have
  * @watch_lock: protects @watches and those of objects
@@ -179,9 +179,9 @@ struct tally_arena {
 	struct xarray objects;
 	u32 next_id;
 	struct tally_names names;
-	struct list_head rights;
+	struct xarray rights;
 	struct tally_names rights_by_name;
-	struct list_head attached;
+	struct xarray attached;
 	u32 keys;
 	u64 tenure;
 	struct mutex watch_lock;	/* see above */
@@ -196,22 +196,21 @@ int tally_arena_add(struct tally_node *node,
 		    const struct tally_arena_config *config,
 		    const char **reason);
 struct tally_arena *tally_arena_take(struct tally_node *node, const char *name);
-void tally_arena_set_dead(struct tally_arena *arena);
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id);
 struct tally_arena *tally_arena_next(struct tally_node *node, u32 after);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);
 void tally_arena_put(struct tally_arena *arena);
 int tally_arena_wait_ready(struct tally_arena *arena, long timeout);
-bool tally_arena_watch(struct tally_arena *arena, struct tally_watch *watch);
+void tally_arena_watch(struct tally_arena *arena, struct list_head *watches,
+		       struct tally_watch *watch);
 void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch);
 
 /* Rights. */
 u8 tally_arena_access(struct tally_arena *arena, const char *peer);
-u8 tally_arena_access_locked(struct tally_arena *arena, const char *peer);
 int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 			    u8 access);
-int tally_arena_right(struct tally_arena *arena, u32 i,
+int tally_arena_right(struct tally_arena *arena, unsigned long *id,
 		      char name[TALLY_NAME_SIZE], u8 *access);
 
 /* Words. */

@@ -4,7 +4,6 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
-#include "base/delay.h"
 #include "base/trace.h"
 #include "session/rpc.h"
 
@@ -28,11 +27,8 @@ static void export_say_forget(struct tally_attach *attach, u32 object,
 		tally_stat_inc(&s->node->stats, TALLY_STAT_FORGET);
 }
 
-/**
- * tally_export_forget_object - tell its sessions to forget an object
- * @object: deleted
- *
- * Context: process, arena->lock held.
+/*
+ * Tell its sessions to forget an object that is deleted. With arena->lock held.
  */
 void tally_export_forget_object(struct tally_object *object)
 {
@@ -46,71 +42,56 @@ void tally_export_forget_object(struct tally_object *object)
 	}
 }
 
-/**
- * tally_export_forget_arena - tell all that attached to forget an arena
- * @arena: dead, all its objects are deleted
- *
- * Context: process.
+/*
+ * Tell all that attached to forget an arena that is dead, with all its objects.
+ * Process context.
  */
 void tally_export_forget_arena(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
+	unsigned long slot;
 
 	mutex_lock(&arena->lock);
-	list_for_each_entry(attach, &arena->attached, list) {
+	xa_for_each(&arena->attached, slot, attach) {
 		set_bit(TALLY_EXPORT_FORGET, &attach->flags);
 		export_say_forget(attach, 0, 0);
 	}
 	mutex_unlock(&arena->lock);
 }
 
-/**
- * tally_export_set_access - rights changed: fence those that hold more
- * @arena: which
- *
- * Context: process, arena->lock held.
- */
+/* Rights changed: fence those that hold more. With arena->lock held. */
 void tally_export_set_access(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
+	unsigned long slot;
 	u8 access, old;
 
 	lockdep_assert_held(&arena->lock);
-	list_for_each_entry(attach, &arena->attached, list) {
+	xa_for_each(&arena->attached, slot, attach) {
 		old = attach->access;
-		access = tally_arena_access_locked(arena,
-						   attach->session->name);
+		access = tally_arena_access(arena, attach->session->name);
 		WRITE_ONCE(attach->access, access);
 		if (access < old)
 			tally_session_fence(attach->session, -EACCES);
 	}
 }
 
-/**
- * tally_arena_attached - walk the nodes that attached
- * @arena: an arena of ours
- * @i: which, from 0
- * @name: gets the node's name
- *
- * Context: process.
- * Return: 0 or -ENOENT.
+/*
+ * Walk the nodes that attached. *@slot: node slot of the one before, 0 to
+ * begin; gets that of the next. Process context. Return: 0, or -ENOENT at the
+ * end.
  */
-int tally_arena_attached(struct tally_arena *arena, u32 i,
+int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 			 char name[TALLY_NAME_SIZE])
 {
 	struct tally_attach *attach;
-	int err = -ENOENT;
 
 	mutex_lock(&arena->lock);
-	list_for_each_entry(attach, &arena->attached, list) {
-		if (i--)
-			continue;
+	attach = xa_find_after(&arena->attached, slot, ULONG_MAX, XA_PRESENT);
+	if (attach)
 		strscpy(name, attach->session->name, TALLY_NAME_SIZE);
-		err = 0;
-		break;
-	}
 	mutex_unlock(&arena->lock);
-	return err;
+	return attach ? 0 : -ENOENT;
 }
 
 static void attach_release(struct kref *ref)
@@ -124,47 +105,33 @@ static void attach_release(struct kref *ref)
 	kfree_rcu(attach, rcu);
 }
 
-/**
- * tally_attach_put - drop a reference
- * @attach: an attachment
- *
- * Context: any.
- */
+/* Any context. */
 void tally_attach_put(struct tally_attach *attach)
 {
 	kref_put(&attach->ref, attach_release);
 }
 
-/**
- * tally_attach_find - the attachment of a session to an arena
- * @s: the session
- * @arena: id of the arena
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* Under RCU. */
+static struct tally_attach *attach_load(struct tally_session *s, u32 arena)
+{
+	struct tally_export *export = READ_ONCE(s->home);
+
+	return export ? xa_load(&export->attaches, arena) : NULL;
+}
+
+/* The attachment of a session to an arena, referenced, or NULL. Any context. */
 struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena)
 {
-	struct tally_attach *attach = NULL;
-	struct tally_export *export;
+	struct tally_attach *attach;
 
 	rcu_read_lock();
-	export = READ_ONCE(s->home);
-	if (export)
-		attach = xa_load(&export->attaches, arena);
+	attach = attach_load(s, arena);
 	if (attach && !kref_get_unless_zero(&attach->ref))
 		attach = NULL;
 	rcu_read_unlock();
 	return attach;
 }
 
-/**
- * tally_open_get - take a reference
- * @open: of which the caller has one already
- *
- * Context: any.
- * Return: @open.
- */
 struct tally_open *tally_open_get(struct tally_open *open)
 {
 	kref_get(&open->ref);
@@ -189,46 +156,33 @@ static void open_release(struct kref *ref)
 	call_rcu(&open->rcu, open_free_memory);
 }
 
-/**
- * tally_open_put - drop a reference
- * @open: an open
- *
- * Context: any.
- */
+/* Any context. */
 void tally_open_put(struct tally_open *open)
 {
 	kref_put(&open->ref, open_release);
 }
 
-/**
- * tally_open_access - what the session may do with an object now
- * @open: as it has it
- *
- * Context: any.
- * Return: TALLY_ACCESS_*.
- */
+/* What the session may do with an object now: TALLY_ACCESS_*. Any context. */
 u8 tally_open_access(const struct tally_open *open)
 {
 	return READ_ONCE(open->attach->access);
 }
 
 /* A reference to the open, which may be ending, or NULL. */
-static struct tally_open *open_load(struct tally_session *s, u32 arena,
-				    u32 object, u32 generation)
+static struct tally_open *open_load(struct tally_session *s,
+				    const struct tally_wire_object *which)
 {
-	struct tally_attach *attach = NULL;
-	struct tally_export *export;
+	struct tally_attach *attach;
 	struct tally_open *open;
 
 	rcu_read_lock();
-	export = READ_ONCE(s->home);
-	if (export)
-		attach = xa_load(&export->attaches, arena);
-	open = attach ? xa_load(&attach->opens, object) : NULL;
+	attach = attach_load(s, be32_to_cpu(which->arena));
+	open = attach ? xa_load(&attach->opens, be32_to_cpu(which->object)) :
+			NULL;
 	if (open && !kref_get_unless_zero(&open->ref))
 		open = NULL;
 	rcu_read_unlock();
-	if (open && open->object->generation != generation) {
+	if (open && open->object->generation != be32_to_cpu(which->generation)) {
 		tally_open_put(open);
 		open = NULL;
 	}
@@ -247,51 +201,19 @@ static struct tally_open *open_load(struct tally_session *s, u32 arena,
 struct tally_open *tally_open_find(struct tally_session *s,
 				   const struct tally_wire_object *which)
 {
-	u32 arena = be32_to_cpu(which->arena), id = be32_to_cpu(which->object);
-	u32 generation = be32_to_cpu(which->generation);
-	struct tally_object *object;
-	struct tally_open *open;
-	int err = 0;
+	struct tally_open *open = open_load(s, which);
+	bool exists;
 
-	open = open_load(s, arena, id, generation);
-	if (open && READ_ONCE(open->object->deleted)) {
-		err = -EIDRM;
-	} else if (open) {
-		if (test_bit(TALLY_EXPORT_ENDING, &open->flags) ||
-		    tally_open_access(open) == TALLY_ACCESS_NONE)
-			err = -EACCES;
-	} else {
-		object = tally_object_by_id(s->node, arena, id, generation);
-		err = object ? -EACCES : -EIDRM;
-		if (object)
-			tally_object_put(object);
+	if (!open) {
+		exists = tally_object_exists(s->node, which);
+		return ERR_PTR(exists ? -EACCES : -EIDRM);
 	}
-	if (!err)
+	exists = !READ_ONCE(open->object->deleted);
+	if (exists && !test_bit(TALLY_EXPORT_ENDING, &open->flags) &&
+	    tally_open_access(open) != TALLY_ACCESS_NONE)
 		return open;
-	if (open)
-		tally_open_put(open);
-	return ERR_PTR(err);
-}
-
-/**
- * tally_object_open - an object as a session has it open
- * @object: the object
- * @s: the session
- *
- * Context: any.
- * Return: a reference, or NULL if it has not.
- */
-struct tally_open *tally_object_open(struct tally_object *object,
-				     struct tally_session *s)
-{
-	struct tally_open *open = open_load(s, object->arena->id, object->id,
-					    object->generation);
-
-	if (open && test_bit(TALLY_EXPORT_ENDING, &open->flags)) {
-		tally_open_put(open);
-		open = NULL;
-	}
-	return open;
+	tally_open_put(open);
+	return ERR_PTR(exists ? -EACCES : -EIDRM);
 }
 
 /* The one that set ENDING takes it out of the tables. */
@@ -314,6 +236,17 @@ static void open_end(struct tally_export *export, struct tally_open *open)
 	tally_open_put(open);
 }
 
+/* The table of words is the session's no more; nothing where it never was. */
+static void attach_unregister(struct tally_export *export,
+			      struct tally_attach *attach)
+{
+	if (!attach->mr)
+		return;
+	tally_mr_destroy(attach->mr);
+	tally_quota_uncharge(&export->quota.pages,
+			     tally_arena_pages(attach->arena));
+}
+
 /* It is not in the session's table any more. */
 static void attach_end(struct tally_export *export, struct tally_attach *attach)
 {
@@ -322,13 +255,9 @@ static void attach_end(struct tally_export *export, struct tally_attach *attach)
 	unsigned long id;
 
 	/* The key goes before anything it reaches. */
-	if (attach->mr) {
-		tally_mr_destroy(attach->mr);
-		tally_quota_uncharge(&export->quota.pages,
-				     tally_arena_pages(arena));
-	}
+	attach_unregister(export, attach);
 	mutex_lock(&arena->lock);
-	list_del(&attach->list);
+	xa_erase(&arena->attached, export->session->peer_slot);
 	if (attach->mr)
 		arena->keys--;
 	mutex_unlock(&arena->lock);
@@ -369,12 +298,7 @@ static void export_reap(struct work_struct *work)
 		attach_end(export, attach);
 }
 
-/**
- * tally_exports_created - a session begins
- * @s: which
- *
- * Return: 0 or -ENOMEM.
- */
+/* A session begins. Return: 0 or -ENOMEM. */
 int tally_exports_created(struct tally_session *s)
 {
 	struct tally_export *export = kzalloc(sizeof(*export), GFP_KERNEL);
@@ -406,11 +330,9 @@ static void attach_repeat(struct tally_attach *attach)
 	mutex_unlock(&attach->arena->lock);
 }
 
-/**
- * tally_exports_live - the link of a session is up
- * @s: which
- *
- * Says again what could not be said or was not answered.
+/*
+ * The link of a session is up: say again what could not be said or was not
+ * answered.
  */
 void tally_exports_live(struct tally_session *s)
 {
@@ -424,42 +346,29 @@ void tally_exports_live(struct tally_session *s)
 	mutex_unlock(&export->lock);
 }
 
-/**
- * tally_exports_settle - wait until no request of a session is under way
- * @s: fenced; its QPs are destroyed and no request comes any more
- *
- * Until then an object may still be opened: types take back what the session has
- * after that.
- *
- * Context: process, sleeps.
+/*
+ * Wait until no request of a session is under way that is fenced: its QPs are
+ * destroyed and no request comes any more. Until then an object may still be
+ * opened: types take back what the session has after that. Sleeps.
  */
 void tally_exports_settle(struct tally_session *s)
 {
 	struct tally_export *export = s->home;
 
-	if (export)
-		wait_event(s->wait, !atomic_read(&export->busy));
+	wait_event(s->wait, !atomic_read(&export->busy));
 }
 
-/**
- * tally_exports_over - take back all a session was given
- * @s: fenced and settled
- *
- * Context: process, sleeps.
+/*
+ * Take back all a session was given that is fenced and settled. Process context.
  */
 void tally_exports_over(struct tally_session *s)
 {
 	struct tally_export *export = s->home;
 	struct tally_attach *attach;
-	struct tally_open *open, *next;
 	unsigned long id;
 
-	if (!export)
-		return;
 	cancel_work_sync(&export->reap);
-	llist_for_each_entry_safe(open, next, llist_del_all(&export->gone),
-				  reap)
-		open_end(export, open);
+	export_reap(&export->reap);
 	xa_for_each(&export->attaches, id, attach) {
 		xa_erase(&export->attaches, id);
 		attach_end(export, attach);
@@ -469,12 +378,9 @@ void tally_exports_over(struct tally_session *s)
 	kfree_rcu(export, rcu);
 }
 
-/**
- * tally_export_private - what a type keeps of a session
- * @s: the session, from created() to over()
- * @type: the type
- *
- * Return: its place, NULL at first.
+/*
+ * Where a type keeps what it has of a session, from created() to over(); NULL
+ * at first.
  */
 void **tally_export_private(struct tally_session *s,
 			    const struct tally_type_ops *type)
@@ -484,33 +390,9 @@ void **tally_export_private(struct tally_session *s,
 	return &export->private[type->id];
 }
 
-static void attach_each(struct tally_attach *attach,
-			const struct tally_type_ops *type,
-			void (*fn)(struct tally_open *open))
-{
-	struct tally_open *open;
-	unsigned long id;
-
-	rcu_read_lock();
-	xa_for_each(&attach->opens, id, open) {
-		if (open->object->config.type != type ||
-		    !kref_get_unless_zero(&open->ref))
-			continue;
-		rcu_read_unlock();
-		fn(open);
-		tally_open_put(open);
-		rcu_read_lock();
-	}
-	rcu_read_unlock();
-}
-
-/**
- * tally_export_each - do something with all of a type that a session has open
- * @s: the session, from created() to over()
- * @type: the type
- * @fn: called for each, without locks
- *
- * Context: Rx.
+/*
+ * Call @fn, without locks, for all of a type that a session has open, from its
+ * created() to its over(). Rx.
  */
 void tally_export_each(struct tally_session *s,
 		       const struct tally_type_ops *type,
@@ -518,27 +400,31 @@ void tally_export_each(struct tally_session *s,
 {
 	struct tally_export *export = s->home;
 	struct tally_attach *attach;
-	unsigned long id;
+	unsigned long arena, id;
+	struct tally_open *open;
 
 	rcu_read_lock();
-	xa_for_each(&export->attaches, id, attach) {
+	xa_for_each(&export->attaches, arena, attach) {
 		if (!kref_get_unless_zero(&attach->ref))
 			continue;
-		rcu_read_unlock();
-		attach_each(attach, type, fn);
+		xa_for_each(&attach->opens, id, open) {
+			if (open->type != type ||
+			    !kref_get_unless_zero(&open->ref))
+				continue;
+			rcu_read_unlock();
+			fn(open);
+			tally_open_put(open);
+			rcu_read_lock();
+		}
 		tally_attach_put(attach);
-		rcu_read_lock();
 	}
 	rcu_read_unlock();
 }
 
-/**
- * tally_export_defer - go on with a request where one may sleep
- * @req: the request
- * @fn: goes on with it, and calls tally_export_done() before it replies: the
- *	end of the session waits for that
- *
- * Context: process, from the request upcall.
+/*
+ * Go on with a request where one may sleep: @fn calls tally_export_done()
+ * before it replies, which the end of the session waits for. From the request
+ * upcall.
  */
 void tally_export_defer(struct tally_sreq *req, work_func_t fn)
 {
@@ -549,12 +435,7 @@ void tally_export_defer(struct tally_sreq *req, work_func_t fn)
 	queue_work(req->session->node->wq, &req->work);
 }
 
-/**
- * tally_export_done - what was deferred is done, and about to be answered
- * @s: its session
- *
- * Context: process.
- */
+/* What was deferred is done, and about to be answered. Process context. */
 void tally_export_done(struct tally_session *s)
 {
 	struct tally_export *export = s->home;
@@ -609,41 +490,34 @@ static int attach_register(struct tally_export *export,
 }
 
 /*
- * May this session post atomics to the words itself? Only on the device that
- * owns them: atomics of two devices are not atomic with each other.
+ * Looks at the arena with its lock held; @attach is not linked yet. *@direct: it
+ * may post atomics to the words itself, which it may only on the device that owns
+ * them: atomics of two devices are not atomic with each other.
  */
-static bool attach_may_post(struct tally_attach *attach)
-{
-	struct tally_arena *arena = attach->arena;
-
-	lockdep_assert_held(&arena->lock);
-	return arena->mode == TALLY_MODE_NIC &&
-	       attach->access == TALLY_ACCESS_RW &&
-	       (attach->session->peer_features & TALLY_FEATURE_ATOMICS) &&
-	       attach->session->dev == arena->dev;
-}
-
-/* Looks at the arena with its lock held; @attach is not linked yet. */
 static int attach_check(struct tally_attach *attach, bool *direct)
 {
+	struct tally_session *s = attach->session;
 	struct tally_arena *arena = attach->arena;
 
 	lockdep_assert_held(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
-	attach->access = tally_arena_access_locked(arena,
-						   attach->session->name);
+	attach->access = tally_arena_access(arena, s->name);
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
 	if (arena->state == TALLY_ARENA_STARTING)
 		return -EAGAIN;
-	*direct = attach_may_post(attach);
+	*direct = arena->mode == TALLY_MODE_NIC &&
+		  attach->access == TALLY_ACCESS_RW &&
+		  (s->peer_features & TALLY_FEATURE_ATOMICS) &&
+		  s->dev == arena->dev;
 	return 0;
 }
 
 static int attach_link(struct tally_export *export, struct tally_attach *attach,
-		       bool was_direct, struct tally_rep_attach *rep)
+		       struct tally_rep_attach *rep)
 {
+	u32 slot = export->session->peer_slot;
 	struct tally_arena *arena = attach->arena;
 	bool direct = false;
 	int err;
@@ -651,18 +525,23 @@ static int attach_link(struct tally_export *export, struct tally_attach *attach,
 	mutex_lock(&export->lock);
 	mutex_lock(&arena->lock);
 	err = attach_check(attach, &direct);
-	if (!err && was_direct != direct)
+	if (!err && direct != !!attach->mr)
 		err = -EAGAIN;
-	if (!err)
-		err = xa_insert(&export->attaches, arena->id, attach,
-				GFP_KERNEL);
-	if (!err) {
-		kref_get(&attach->ref);
-		list_add_tail(&attach->list, &arena->attached);
-		if (attach->mr)
-			arena->keys++;
-		attach_fill(attach, rep);
+	if (err)
+		goto unlock;
+	err = xa_insert(&arena->attached, slot, attach, GFP_KERNEL);
+	if (err)
+		goto unlock;
+	err = xa_insert(&export->attaches, arena->id, attach, GFP_KERNEL);
+	if (err) {
+		xa_erase(&arena->attached, slot);
+		goto unlock;
 	}
+	kref_get(&attach->ref);
+	if (attach->mr)
+		arena->keys++;
+	attach_fill(attach, rep);
+unlock:
 	mutex_unlock(&arena->lock);
 	mutex_unlock(&export->lock);
 	return err;
@@ -688,12 +567,9 @@ static int attach_new(struct tally_export *export, struct tally_arena *arena,
 	if (!err && direct)
 		err = attach_register(export, attach);
 	if (!err)
-		err = attach_link(export, attach, direct, rep);
-	if (err && attach->mr) {
-		tally_mr_destroy(attach->mr);
-		tally_quota_uncharge(&export->quota.pages,
-				     tally_arena_pages(arena));
-	}
+		err = attach_link(export, attach, rep);
+	if (err)
+		attach_unregister(export, attach);
 	tally_attach_put(attach);
 	return err;
 }
@@ -794,13 +670,16 @@ err_uncharge:
 	return ERR_PTR(err);
 }
 
-/* Opening twice is opening once. */
-static int open_locked(struct tally_attach *attach, const char *name,
-		       struct tally_rep_open *rep)
+/*
+ * A session opens an object, first or again: opening twice is opening once.
+ * With arena->lock held. Return: 0, -EIDRM, -EACCES, -ENOENT, -EAGAIN, -EDQUOT,
+ * -ENOMEM.
+ */
+int tally_export_open(struct tally_attach *attach, const char *name,
+		      struct tally_rep_open *rep)
 {
 	struct tally_arena *arena = attach->arena;
 	struct tally_object *object;
-	struct tally_name *entry;
 	struct tally_open *open;
 
 	lockdep_assert_held(&arena->lock);
@@ -808,10 +687,10 @@ static int open_locked(struct tally_attach *attach, const char *name,
 		return -EIDRM;
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
-	entry = tally_names_find(&arena->names, name);
-	if (!entry)
+	object = tally_names_lookup(&arena->names, name, struct tally_object,
+				    by_name);
+	if (!object)
 		return -ENOENT;
-	object = container_of(entry, struct tally_object, by_name);
 	open = xa_load(&attach->opens, object->id);
 	if (!open)
 		open = open_new(attach, object);
@@ -825,43 +704,16 @@ static int open_locked(struct tally_attach *attach, const char *name,
 	return 0;
 }
 
-/**
- * tally_export_open - a session opens an object, first or again
- * @attach: its arena
- * @name: name of the object
- * @rep: gets what it is given
- *
- * Context: process.
- * Return: 0, -EIDRM, -EACCES, -ENOENT, -EAGAIN, -EDQUOT, -ENOMEM.
- */
-int tally_export_open(struct tally_attach *attach, const char *name,
-		      struct tally_rep_open *rep)
-{
-	int err;
-
-	tally_delay(open);
-	mutex_lock(&attach->arena->lock);
-	err = open_locked(attach, name, rep);
-	mutex_unlock(&attach->arena->lock);
-	return err;
-}
-
-/**
- * tally_export_close - a session has no use for an object any more
- * @s: the session
- * @which: the object; nothing happens if it is not open
- *
- * Context: process, sleeps while keys are destroyed.
+/*
+ * A session has no use for an object any more; nothing happens if it is not
+ * open. Process context, sleeps while keys are destroyed.
  */
 void tally_export_close(struct tally_session *s,
 			const struct tally_wire_object *which)
 {
+	struct tally_open *open = open_load(s, which);
 	struct tally_export *export = s->home;
-	struct tally_open *open;
 
-	open = open_load(s, be32_to_cpu(which->arena),
-			 be32_to_cpu(which->object),
-			 be32_to_cpu(which->generation));
 	if (!open)
 		return;
 	if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags)) {
@@ -873,11 +725,15 @@ void tally_export_close(struct tally_session *s,
 }
 
 /* An answer to what was not asked breaks the protocol; a second one does not. */
-static int arena_forgotten(struct tally_session *s, u32 arena)
+static int arena_forgotten(struct tally_session *s,
+			   const struct tally_wire_object *which)
 {
-	struct tally_attach *attach = tally_attach_find(s, arena);
+	struct tally_attach *attach;
 	int err = 0;
 
+	if (which->generation)
+		return -EPROTO;
+	attach = tally_attach_find(s, be32_to_cpu(which->arena));
 	if (!attach)
 		return 0;
 	if (test_bit(TALLY_EXPORT_FORGET, &attach->flags))
@@ -888,10 +744,10 @@ static int arena_forgotten(struct tally_session *s, u32 arena)
 	return err;
 }
 
-static int object_forgotten(struct tally_session *s, u32 arena, u32 id,
-			    u32 generation)
+static int object_forgotten(struct tally_session *s,
+			    const struct tally_wire_object *which)
 {
-	struct tally_open *open = open_load(s, arena, id, generation);
+	struct tally_open *open = open_load(s, which);
 	struct tally_export *export = s->home;
 	int err = 0;
 
@@ -905,32 +761,23 @@ static int object_forgotten(struct tally_session *s, u32 arena, u32 id,
 	return err;
 }
 
-/**
- * tally_exports_forgotten - a peer will not aim at an object any more
- * @s: its session
- * @body: struct tally_wire_object
- * @len: its length
- *
- * Context: Rx.
- * Return: 0, or -EPROTO when it broke the protocol.
+/*
+ * A peer will not aim at an object any more, as it says. Rx. Return: 0, or
+ * -EPROTO when it broke the protocol.
  */
 int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len)
 {
 	const struct tally_wire_object *which = body;
 	struct tally_export *export = s->home;
-	u32 arena, id, generation;
 	int err;
 
 	if (len != sizeof(*which) || which->reserved)
 		return -EPROTO;
-	arena = be32_to_cpu(which->arena);
-	id = be32_to_cpu(which->object);
-	generation = be32_to_cpu(which->generation);
-	trace_tally_forgotten(s->id, arena, id, generation);
-	if (id)
-		err = object_forgotten(s, arena, id, generation);
-	else
-		err = generation ? -EPROTO : arena_forgotten(s, arena);
+	trace_tally_forgotten(s->id, be32_to_cpu(which->arena),
+			      be32_to_cpu(which->object),
+			      be32_to_cpu(which->generation));
+	err = which->object ? object_forgotten(s, which) :
+			      arena_forgotten(s, which);
 	if (!err)
 		queue_work(s->node->wq, &export->reap);
 	return err;

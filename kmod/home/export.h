@@ -10,7 +10,6 @@
 #include <linux/llist.h>
 #include "home/object.h"
 #include "home/quota.h"
-#include "object/wire.h"
 #include "session/session.h"
 
 /* Bits of tally_attach.flags and tally_open.flags. */
@@ -20,7 +19,6 @@
 
 /**
  * struct tally_attach - an arena as one session was given it
- * @list: in arena->attached, under arena->lock
  * @ref: the session, opens
  * @rcu: frees it
  * @session: whose, referenced
@@ -31,7 +29,6 @@
  * @flags: TALLY_EXPORT_*
  */
 struct tally_attach {
-	struct list_head list;
 	struct kref ref;
 	struct rcu_head rcu;
 	struct tally_session *session;
@@ -109,7 +106,7 @@ int tally_export_attach(struct tally_session *s, const char *name,
 			struct tally_rep_attach *rep);
 struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena);
 void tally_attach_put(struct tally_attach *attach);
-int tally_arena_attached(struct tally_arena *arena, u32 i,
+int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 			 char name[TALLY_NAME_SIZE]);
 
 int tally_export_open(struct tally_attach *attach, const char *name,
@@ -121,8 +118,6 @@ struct tally_open *tally_open_find(struct tally_session *s,
 struct tally_open *tally_open_get(struct tally_open *open);
 void tally_open_put(struct tally_open *open);
 u8 tally_open_access(const struct tally_open *open);
-struct tally_open *tally_object_open(struct tally_object *object,
-				     struct tally_session *s);
 
 /* With arena->lock held, except for the second. */
 void tally_export_forget_object(struct tally_object *object);

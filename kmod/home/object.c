@@ -4,7 +4,6 @@
 #include <linux/err.h>
 #include <linux/user_namespace.h>
 #include "base/name.h"
-#include "object/wire.h"
 
 static void object_free_memory(struct rcu_head *rcu)
 {
@@ -41,25 +40,15 @@ static void object_release(struct kref *ref)
 	queue_work(object->arena->node->wq, &object->free);
 }
 
-/**
- * tally_object_get - take a reference
- * @object: of which the caller has one already
- *
- * Context: any.
- * Return: @object.
- */
 struct tally_object *tally_object_get(struct tally_object *object)
 {
 	kref_get(&object->ref);
 	return object;
 }
 
-/**
- * tally_object_put - drop a reference
- * @object: freed later, from the node's workqueue, when it was the last; only
- *	then its entry may be used again
- *
- * Context: any.
+/*
+ * The object is freed later, from the node's workqueue; only then may its entry
+ * be used again. Any context.
  */
 void tally_object_put(struct tally_object *object)
 {
@@ -133,9 +122,6 @@ static int object_reserve(struct tally_object *object, const char **reason)
 	int err;
 
 	lockdep_assert_held(&arena->lock);
-	err = arena_takes(arena, object->config.name, reason);
-	if (err)
-		return err;
 	if (object->config.type->word) {
 		err = tally_arena_word_take(arena, &object->word);
 		if (err) {
@@ -152,23 +138,6 @@ static int object_reserve(struct tally_object *object, const char **reason)
 	return 0;
 }
 
-static int object_link(struct tally_object *object, const char **reason)
-{
-	struct tally_arena *arena = object->arena;
-	int err;
-
-	lockdep_assert_held(&arena->lock);
-	err = arena_takes(arena, object->config.name, reason);
-	if (err)
-		return err;
-	err = tally_names_add(&arena->names, &object->by_name);
-	if (err)
-		return err;
-	tally_object_get(object);
-	WRITE_ONCE(object->live, true);
-	return 0;
-}
-
 /**
  * tally_object_add - an object becomes visible
  * @object: new
@@ -180,6 +149,7 @@ static int object_link(struct tally_object *object, const char **reason)
 int tally_object_add(struct tally_object *object, const char **reason)
 {
 	const struct tally_type_ops *type = object->config.type;
+	const char *name = object->config.name;
 	struct tally_arena *arena = object->arena;
 	int err;
 
@@ -188,7 +158,8 @@ int tally_object_add(struct tally_object *object, const char **reason)
 	if (err)
 		return err;
 	mutex_lock(&arena->lock);
-	err = object_reserve(object, reason);
+	err = arena_takes(arena, name, reason) ?:
+	      object_reserve(object, reason);
 	mutex_unlock(&arena->lock);
 	if (err)
 		return err;
@@ -197,74 +168,57 @@ int tally_object_add(struct tally_object *object, const char **reason)
 		return err;
 	object->created = true;
 	mutex_lock(&arena->lock);
-	err = object_link(object, reason);
+	err = arena_takes(arena, name, reason) ?:
+	      tally_names_add(&arena->names, &object->by_name);
+	if (!err) {
+		tally_object_get(object);
+		WRITE_ONCE(object->live, true);
+	}
 	mutex_unlock(&arena->lock);
 	if (!err)
 		tally_node_event(arena->node, "object_add", arena->config.name,
-				 object->config.name);
+				 name);
 	return err;
 }
 
-/**
- * tally_object_find - an object of ours by name
- * @arena: where
- * @name: its name
- *
- * Context: any.
- * Return: a reference or NULL.
- */
+/* An object of ours by name, referenced, or NULL. Any context. */
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name)
 {
-	struct tally_object *object = NULL;
-	struct tally_name *entry;
+	struct tally_object *object;
 
 	rcu_read_lock();
-	entry = tally_names_find(&arena->names, name);
-	if (entry)
-		object = container_of(entry, struct tally_object, by_name);
+	object = tally_names_lookup(&arena->names, name, struct tally_object,
+				    by_name);
 	if (object && !kref_get_unless_zero(&object->ref))
 		object = NULL;
 	rcu_read_unlock();
 	return object;
 }
 
-/**
- * tally_object_by_id - an object of ours by what a peer calls it
- * @node: its home
- * @arena: id of its arena
- * @id: its id
- * @generation: of that id
- *
- * Context: any.
- * Return: a reference, or NULL when there is none or it was deleted.
- */
-struct tally_object *tally_object_by_id(struct tally_node *node, u32 arena,
-					u32 id, u32 generation)
+/* Is there an object that peers call that, which was not deleted? Any context. */
+bool tally_object_exists(struct tally_node *node,
+			 const struct tally_wire_object *which)
 {
-	struct tally_arena *a = tally_arena_by_id(node, arena);
+	struct tally_arena *arena = tally_arena_by_id(node,
+						be32_to_cpu(which->arena));
 	struct tally_object *object;
+	bool exists;
 
-	if (!a)
-		return NULL;
+	if (!arena)
+		return false;
 	rcu_read_lock();
-	object = xa_load(&a->objects, id);
-	if (object && (object->generation != generation ||
-		       !READ_ONCE(object->live) ||
-		       !kref_get_unless_zero(&object->ref)))
-		object = NULL;
+	object = xa_load(&arena->objects, be32_to_cpu(which->object));
+	exists = object && READ_ONCE(object->live) &&
+		 object->generation == be32_to_cpu(which->generation);
 	rcu_read_unlock();
-	tally_arena_put(a);
-	return object;
+	tally_arena_put(arena);
+	return exists;
 }
 
-/**
- * tally_object_next - walk the objects of an arena
- * @arena: where
- * @after: id to go on behind, 0 to begin
- *
- * Context: process.
- * Return: a reference to the live one with the next id, or NULL at the end.
+/*
+ * Walk the objects of an arena. @after: id to go on behind, 0 to begin. Return:
+ * the live one with the next id, referenced, or NULL.
  */
 struct tally_object *tally_object_next(struct tally_arena *arena, u32 after)
 {
@@ -281,13 +235,9 @@ struct tally_object *tally_object_next(struct tally_arena *arena, u32 after)
 	return object;
 }
 
-/**
- * tally_object_fill - what OPEN answers
- * @object: the object
- * @open: as the session has it, or NULL for our own users
- * @rep: filled
- *
- * Context: process, arena->lock held.
+/*
+ * What OPEN answers. @open: as the session has it, or NULL for our own users.
+ * With arena->lock held.
  */
 void tally_object_fill(struct tally_object *object, struct tally_open *open,
 		       struct tally_rep_open *rep)
@@ -307,27 +257,4 @@ void tally_object_fill(struct tally_object *object, struct tally_open *open,
 		rep->word = cpu_to_be32(object->word);
 	if (config->type->fill)
 		config->type->fill(object, open, rep);
-}
-
-/**
- * tally_object_watch - be told when an object is deleted
- * @object: an object of ours
- * @watch: with its @gone set; tally_arena_unwatch() ends it
- *
- * Context: process.
- * Return: false when it was deleted already.
- */
-bool tally_object_watch(struct tally_object *object, struct tally_watch *watch)
-{
-	struct tally_arena *arena = object->arena;
-	bool alive;
-
-	mutex_lock(&arena->watch_lock);
-	alive = !READ_ONCE(object->deleted);
-	if (alive)
-		list_add_tail(&watch->list, &object->watches);
-	else
-		INIT_LIST_HEAD(&watch->list);
-	mutex_unlock(&arena->watch_lock);
-	return alive;
 }

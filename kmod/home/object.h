@@ -5,6 +5,7 @@
 
 #include "home/arena.h"
 #include "object/type.h"
+#include "object/wire.h"
 
 /**
  * struct tally_object_config - what all types of objects have
@@ -64,13 +65,12 @@ struct tally_object *tally_object_new(struct tally_arena *arena,
 int tally_object_add(struct tally_object *object, const char **reason);
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name);
-struct tally_object *tally_object_by_id(struct tally_node *node, u32 arena,
-					u32 id, u32 generation);
+bool tally_object_exists(struct tally_node *node,
+			 const struct tally_wire_object *which);
 struct tally_object *tally_object_next(struct tally_arena *arena, u32 after);
 struct tally_object *tally_object_get(struct tally_object *object);
 void tally_object_put(struct tally_object *object);
 void tally_object_fill(struct tally_object *object, struct tally_open *open,
 		       struct tally_rep_open *rep);
-bool tally_object_watch(struct tally_object *object, struct tally_watch *watch);
 
 #endif

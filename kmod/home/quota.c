@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "home/quota.h"
 
-/**
- * tally_quota_charge - take something that is limited
- * @node: counts refusals
- * @used: what is taken already
- * @amount: what is wanted
- * @limit: of all together, 0: none
- *
- * Context: any.
- * Return: 0 or -EDQUOT.
+/*
+ * Take @amount, where no more than @limit may be taken in all, or 0 for none.
+ * Refusals are counted by @node. Any context. Return: 0 or -EDQUOT.
  */
 int tally_quota_charge(struct tally_node *node, atomic64_t *used, u64 amount,
 		       u64 limit)

@@ -7,7 +7,7 @@
 #include "home/serve.h"
 
 #include <linux/err.h>
-#include <linux/slab.h>
+#include "base/delay.h"
 #include "base/name.h"
 #include "home/export.h"
 #include "session/rpc.h"
@@ -15,74 +15,73 @@
 #define LIST_ENTRIES	((TALLY_REPLY_MAX - sizeof(struct tally_rep_list)) / \
 			 sizeof(struct tally_list_entry))
 
-static void serve_attach(struct tally_sreq *req)
+/*
+ * Where the answer goes: over the request, which has been read then. What follows
+ * returns how long it is, or a negative errno.
+ */
+static void *reply_of(struct tally_sreq *req)
 {
-	struct tally_msg_attach *body = (void *)req->body;
-	struct tally_rep_attach rep;
-	int err;
-
-	err = tally_export_attach(req->session, body->arena, &rep);
-	tally_export_done(req->session);
-	tally_sreq_reply(req, err, &rep, err ? 0 : sizeof(rep));
+	return req->body + sizeof(struct tally_msg_reply);
 }
 
-static void serve_open(struct tally_sreq *req)
+static int serve_attach(struct tally_sreq *req)
+{
+	struct tally_msg_attach *body = (void *)req->body;
+
+	return tally_export_attach(req->session, body->arena, reply_of(req)) ?:
+	       sizeof(struct tally_rep_attach);
+}
+
+static int serve_open(struct tally_sreq *req)
 {
 	struct tally_msg_open *body = (void *)req->body;
 	struct tally_attach *attach;
-	struct tally_rep_open rep;
-	int err = -EIDRM;
+	int err;
 
 	attach = tally_attach_find(req->session, be32_to_cpu(body->arena));
-	if (attach) {
-		err = tally_export_open(attach, body->object, &rep);
-		tally_attach_put(attach);
-	}
-	tally_export_done(req->session);
-	tally_sreq_reply(req, err, &rep, err ? 0 : sizeof(rep));
+	if (!attach)
+		return -EIDRM;
+	tally_delay(OPEN);
+	mutex_lock(&attach->arena->lock);
+	err = tally_export_open(attach, body->object, reply_of(req));
+	mutex_unlock(&attach->arena->lock);
+	tally_attach_put(attach);
+	return err ?: sizeof(struct tally_rep_open);
 }
-
-static void serve_close(struct tally_sreq *req)
-{
-	tally_export_close(req->session, (void *)req->body);
-	tally_export_done(req->session);
-	tally_sreq_reply(req, 0, NULL, 0);
-}
-
-/* The names of an arena's objects, or of the node's arenas. */
-struct serve_list {
-	struct tally_session *session;
-	u32 count;
-	u32 next;
-	u8 reply[TALLY_REPLY_MAX];
-};
 
 /* False when the reply is full: @id is where to go on. */
-static bool list_put(struct serve_list *list, u32 id, u8 type,
+static bool list_put(struct tally_rep_list *list, u32 id, u8 type,
 		     const char *name)
 {
-	struct tally_list_entry *entry;
+	struct tally_list_entry *entry = (void *)(list + 1);
+	u32 count = be32_to_cpu(list->count);
 
-	if (list->count == LIST_ENTRIES)
+	if (count == LIST_ENTRIES)
 		return false;
-	entry = (void *)(list->reply + sizeof(struct tally_rep_list));
-	entry += list->count++;
-	entry->id = cpu_to_be32(id);
-	entry->type = type;
-	strscpy_pad(entry->name, name, sizeof(entry->name));
-	list->next = id;
+	entry += count;
+	*entry = (struct tally_list_entry) {
+		.id = cpu_to_be32(id),
+		.type = type,
+	};
+	strscpy(entry->name, name, sizeof(entry->name));
+	list->count = cpu_to_be32(count + 1);
+	list->next = cpu_to_be32(id);
 	return true;
 }
 
-static void list_arenas(struct serve_list *list, u32 after)
+static void list_arenas(struct tally_rep_list *list, struct tally_session *s,
+			u32 after)
 {
-	struct tally_session *s = list->session;
 	struct tally_arena *arena;
 	bool room = true;
+	u8 access;
 
 	while (room && (arena = tally_arena_next(s->node, after))) {
 		after = arena->id;
-		if (tally_arena_access(arena, s->name) != TALLY_ACCESS_NONE)
+		mutex_lock(&arena->lock);
+		access = tally_arena_access(arena, s->name);
+		mutex_unlock(&arena->lock);
+		if (access != TALLY_ACCESS_NONE)
 			room = list_put(list, after, 0, arena->config.name);
 		tally_arena_put(arena);
 	}
@@ -90,7 +89,7 @@ static void list_arenas(struct serve_list *list, u32 after)
 		list->next = 0;
 }
 
-static void list_objects(struct serve_list *list, struct tally_arena *arena,
+static void list_objects(struct tally_rep_list *list, struct tally_arena *arena,
 			 u32 after)
 {
 	struct tally_object *object;
@@ -106,63 +105,49 @@ static void list_objects(struct serve_list *list, struct tally_arena *arena,
 		list->next = 0;
 }
 
-static int list_fill(struct serve_list *list, u32 id, u32 after)
+/* The names of an arena's objects, or of the node's arenas. */
+static int serve_list(struct tally_sreq *req)
 {
+	struct tally_msg_list *body = (void *)req->body;
+	u32 id = be32_to_cpu(body->arena), after = be32_to_cpu(body->after);
+	struct tally_rep_list *list = reply_of(req);
 	struct tally_attach *attach;
 
+	*list = (struct tally_rep_list) {};
 	if (!id) {
-		list_arenas(list, after);
-		return 0;
+		list_arenas(list, req->session, after);
+	} else {
+		attach = tally_attach_find(req->session, id);
+		if (!attach)
+			return -EIDRM;
+		list_objects(list, attach->arena, after);
+		tally_attach_put(attach);
 	}
-	attach = tally_attach_find(list->session, id);
-	if (!attach)
-		return -EIDRM;
-	list_objects(list, attach->arena, after);
-	tally_attach_put(attach);
-	return 0;
-}
-
-static void serve_names(struct tally_sreq *req)
-{
-	struct serve_list *list = kzalloc(sizeof(*list), GFP_KERNEL);
-	struct tally_msg_list *body = (void *)req->body;
-	struct tally_rep_list *head;
-	int err = -ENOMEM;
-	u32 len = 0;
-
-	if (list) {
-		list->session = req->session;
-		err = list_fill(list, be32_to_cpu(body->arena),
-				be32_to_cpu(body->after));
-		head = (void *)list->reply;
-		head->count = cpu_to_be32(list->count);
-		head->next = cpu_to_be32(list->next);
-		len = sizeof(*head) +
-		      list->count * sizeof(struct tally_list_entry);
-	}
-	tally_export_done(req->session);
-	tally_sreq_reply(req, err, list ? list->reply : NULL, err ? 0 : len);
-	kfree(list);
+	return sizeof(*list) +
+	       be32_to_cpu(list->count) * sizeof(struct tally_list_entry);
 }
 
 static void serve_work(struct work_struct *work)
 {
 	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
+	int ret;
 
 	switch (req->type) {
 	case TALLY_MSG_ATTACH:
-		serve_attach(req);
+		ret = serve_attach(req);
 		break;
 	case TALLY_MSG_OPEN:
-		serve_open(req);
+		ret = serve_open(req);
 		break;
 	case TALLY_MSG_CLOSE:
-		serve_close(req);
+		tally_export_close(req->session, (void *)req->body);
+		ret = 0;
 		break;
-	case TALLY_MSG_LIST:
-		serve_names(req);
-		break;
+	default:
+		ret = serve_list(req);
 	}
+	tally_export_done(req->session);
+	tally_sreq_reply(req, min(ret, 0), reply_of(req), max(ret, 0));
 }
 
 /* Why the request is malformed, or NULL. */
@@ -193,12 +178,9 @@ static const char *serve_fault(const struct tally_sreq *req)
 	}
 }
 
-/**
- * tally_serve_request - a peer attaches, opens, closes or lists
- * @req: the request
- *
- * Context: Rx.
- * Return: true when the request was one of these and is or will be answered.
+/*
+ * A peer attaches, opens, closes or lists. Rx. Return: true when the request
+ * was one of these and is or will be answered.
  */
 bool tally_serve_request(struct tally_sreq *req)
 {
@@ -214,12 +196,9 @@ bool tally_serve_request(struct tally_sreq *req)
 	return true;
 }
 
-/**
- * tally_serve_object - a peer wants something of an object it has open
- * @type: the type that the request belongs to
- * @req: the request, which begins with struct tally_wire_object
- *
- * Context: Rx.
+/*
+ * A peer wants something of an object it has open, in a request of @type that
+ * begins with struct tally_wire_object. Rx.
  */
 void tally_serve_object(const struct tally_type_ops *type,
 			struct tally_sreq *req)
@@ -238,16 +217,10 @@ void tally_serve_object(const struct tally_type_ops *type,
 	tally_open_put(open);
 }
 
-/**
- * tally_serve_message - a peer says something about an object it has open
- * @type: the type that the message belongs to
- * @s: its session
- * @number: enum tally_msg_type
- * @body: begins with struct tally_wire_object
- * @len: its length
- *
- * Context: Rx.
- * Return: 0, or a negative errno when it broke the protocol.
+/*
+ * A peer says something about an object it has open, in a message of @type
+ * whose body begins with struct tally_wire_object. Rx. Return: 0, or a negative
+ * errno when it broke the protocol.
  */
 int tally_serve_message(const struct tally_type_ops *type,
 			struct tally_session *s, u16 number, const void *body,
@@ -265,12 +238,9 @@ int tally_serve_message(const struct tally_type_ops *type,
 	return err;
 }
 
-/**
- * tally_serve_malformed - refuse a request, and count it against the peer
- * @req: the request
- * @what: "malformed ...", constant
- *
- * Context: process.
+/*
+ * Refuse a request, and count it against the peer. @what: "malformed ...",
+ * constant. Process context.
  */
 void tally_serve_malformed(struct tally_sreq *req, const char *what)
 {

@@ -43,7 +43,7 @@ static int lock_bind(struct tally_lock_client *c)
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&
 	       slot <= tally_lock_slots;
-	tally_delay(lock_bind);
+	tally_delay(LOCK_BIND);
 	spin_lock_irqsave(&c->lock, flags);
 	/* What ended meanwhile tells the clients that it finds bound, after this. */
 	err = READ_ONCE(c->handle->error);

@@ -32,13 +32,20 @@ static bool put_facts(struct sk_buff *skb, struct tally_arena *arena)
 			   tally_names_count(&arena->names));
 }
 
-static int put_right(struct sk_buff *skb, void *arena, u32 i)
+/* A list of an arena that is put entry by entry, and where it is. */
+struct arena_list {
+	struct tally_arena *arena;
+	unsigned long id;
+};
+
+static int put_right(struct sk_buff *skb, void *of, u32 i)
 {
+	struct arena_list *list = of;
 	char name[TALLY_NAME_SIZE];
 	struct nlattr *nest;
 	u8 access;
 
-	if (tally_arena_right(arena, i, name, &access))
+	if (tally_arena_right(list->arena, &list->id, name, &access))
 		return -ENOENT;
 	if (!skb)
 		return 0;
@@ -50,11 +57,12 @@ static int put_right(struct sk_buff *skb, void *arena, u32 i)
 	return 0;
 }
 
-static int put_attached(struct sk_buff *skb, void *arena, u32 i)
+static int put_attached(struct sk_buff *skb, void *of, u32 i)
 {
+	struct arena_list *list = of;
 	char name[TALLY_NAME_SIZE];
 
-	if (tally_arena_attached(arena, i, name))
+	if (tally_arena_attached(list->arena, &list->id, name))
 		return -ENOENT;
 	return skb ? nla_put_string(skb, TALLY_A_ARENA_ATTACHED_NODE, name) : 0;
 }
@@ -62,6 +70,7 @@ static int put_attached(struct sk_buff *skb, void *arena, u32 i)
 static bool fill_arena(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_arena *arena = entry;
+	struct arena_list rights = { arena }, attached = { arena };
 	bool full;
 
 	mutex_lock(&arena->lock);
@@ -70,9 +79,9 @@ static bool fill_arena(struct sk_buff *skb, void *hdr, void *entry)
 	return full ||
 	       nla_put_u32(skb, TALLY_A_ARENA_ID, arena->id) ||
 	       tally_nl_put_list(skb, hdr, TALLY_A_ARENA_RIGHTS, put_right,
-				 arena) ||
+				 &rights) ||
 	       tally_nl_put_list(skb, hdr, TALLY_A_ARENA_ATTACHED, put_attached,
-				 arena);
+				 &attached);
 }
 
 static int take_config(struct genl_info *info, struct tally_arena_config *c)

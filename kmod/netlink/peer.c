@@ -2,6 +2,7 @@
 #include <linux/in6.h>
 #include <net/ipv6.h>
 #include "netlink/msg.h"
+#include "session/lease.h"
 #include "session/peer.h"
 
 static bool put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
@@ -22,44 +23,72 @@ static bool put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
 	       nla_put_u16(skb, TALLY_A_PEER_PORT, ntohs(port));
 }
 
-static bool put_session(struct sk_buff *skb, const struct tally_peer_info *info)
+/* Under peer->lock. */
+static bool put_session(struct sk_buff *skb, const struct tally_peer *peer)
 {
-	if (!info->session)
-		return 0;
-	return nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, info->session,
-				 TALLY_A_PEER_PAD) ||
-	       nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, info->my_slot) ||
-	       nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, info->peer_slot) ||
-	       nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
-				 info->incarnation, TALLY_A_PEER_PAD) ||
-	       (info->auth && nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
-	       (info->atomics && nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
-	       nla_put_u32(skb, TALLY_A_PEER_LANES, info->lanes) ||
-	       tally_nl_put_text(skb, TALLY_A_PEER_DEVICE, info->dev) ||
-	       nla_put_u32(skb, TALLY_A_PEER_LEASE, info->lease_ms) ||
-	       nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
-				 info->lease_left_ms, TALLY_A_PEER_PAD);
+	struct tally_session *s = peer->session;
+
+	return s &&
+	       (nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, s->id,
+				  TALLY_A_PEER_PAD) ||
+		nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, s->my_slot) ||
+		nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, s->peer_slot) ||
+		nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
+				  s->peer_incarnation, TALLY_A_PEER_PAD) ||
+		(peer->node->auth.key_len &&
+		 nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
+		(s->peer_features & TALLY_FEATURE_ATOMICS &&
+		 nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
+		nla_put_u32(skb, TALLY_A_PEER_LANES, s->lanes_up) ||
+		/* Before its device goes, the session leaves the peer. */
+		nla_put_string(skb, TALLY_A_PEER_DEVICE,
+			       dev_name(&s->dev->ibdev->dev)) ||
+		nla_put_u32(skb, TALLY_A_PEER_LEASE, s->lease_ms) ||
+		nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
+				  tally_session_lease_left(s),
+				  TALLY_A_PEER_PAD));
+}
+
+static bool put_trouble(struct sk_buff *skb, const struct tally_peer *peer)
+{
+	return peer->last_error &&
+	       (nla_put_u32(skb, TALLY_A_PEER_ERROR, -peer->last_error) ||
+		nla_put_string(skb, TALLY_A_PEER_REFUSAL,
+			       tally_refusal_name(peer->last_refusal)) ||
+		tally_nl_put_text(skb, TALLY_A_PEER_TEXT, peer->last_text));
+}
+
+static const char *peer_state(const struct tally_peer *peer)
+{
+	static const char * const names[] = {
+		[TALLY_SESSION_OPENING] = "opening",
+		[TALLY_SESSION_LIVE] = "live",
+		[TALLY_SESSION_BROKEN] = "broken",
+		[TALLY_SESSION_OVER] = "ending",
+	};
+
+	if (peer->session)
+		return names[READ_ONCE(peer->session->state)];
+	return peer->attempt ? "connecting" : "idle";
 }
 
 static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 {
-	struct tally_peer_info facts = {};
 	struct tally_peer *peer = entry;
+	bool full;
 
-	tally_peer_info(peer, &facts);
-	return nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
+	mutex_lock(&peer->lock);
+	full = nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
 	       put_addr(skb, &peer->addr) ||
-	       nla_put_string(skb, TALLY_A_PEER_STATE, facts.state) ||
-	       (facts.epoch &&
-		nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, facts.epoch,
+	       nla_put_string(skb, TALLY_A_PEER_STATE, peer_state(peer)) ||
+	       (peer->seen_epoch &&
+		nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, peer->seen_epoch,
 				  TALLY_A_PEER_PAD)) ||
-	       nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, facts.connects,
+	       nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, peer->connects,
 				 TALLY_A_PEER_PAD) ||
-	       put_session(skb, &facts) ||
-	       (facts.error &&
-		(nla_put_u32(skb, TALLY_A_PEER_ERROR, -facts.error) ||
-		 nla_put_string(skb, TALLY_A_PEER_REFUSAL, facts.refusal) ||
-		 tally_nl_put_text(skb, TALLY_A_PEER_TEXT, facts.text)));
+	       put_session(skb, peer) || put_trouble(skb, peer);
+	mutex_unlock(&peer->lock);
+	return full;
 }
 
 static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)

@@ -41,11 +41,8 @@ static int type_add(const struct tally_type_ops *ops)
 	return type_objects[ops->id] && type_opens[ops->id] ? 0 : -ENOMEM;
 }
 
-/**
- * tally_types_init - say which types there are
- * @types: all of them, ended by NULL; constant
- *
- * Context: module init.
+/*
+ * Say which types there are: @types, constant, ended by NULL. Module init.
  * Return: 0 or a negative errno.
  */
 int tally_types_init(const struct tally_type_ops *const *types)
@@ -59,11 +56,7 @@ int tally_types_init(const struct tally_type_ops *const *types)
 	return err;
 }
 
-/**
- * tally_types_exit - there are no objects any more
- *
- * Context: module exit.
- */
+/* There are no objects any more. Module exit. */
 void tally_types_exit(void)
 {
 	int id;
@@ -75,54 +68,27 @@ void tally_types_exit(void)
 	}
 }
 
-/**
- * tally_type_alloc - memory for an object, or for an open
- * @type: its type
- * @open: for an open
- *
- * Context: process; sleeps for memory.
- * Return: the memory, zero, or NULL.
- */
+/* Memory for an object or an open of a type, zero, or NULL. Sleeps for it. */
 void *tally_type_alloc(const struct tally_type_ops *type, bool open)
 {
 	return kmem_cache_zalloc(open ? type_opens[type->id] :
 					type_objects[type->id], GFP_KERNEL);
 }
 
-/**
- * tally_type_free - free what tally_type_alloc() gave
- * @type: as then
- * @open: as then
- * @memory: the memory
- *
- * Context: any.
- */
+/* Free what tally_type_alloc() gave. Any context. */
 void tally_type_free(const struct tally_type_ops *type, bool open, void *memory)
 {
 	kmem_cache_free(open ? type_opens[type->id] : type_objects[type->id],
 			memory);
 }
 
-/**
- * tally_type - a type by its id
- * @id: TALLY_TYPE_*, as it came from outside
- *
- * Context: any.
- * Return: the type or NULL.
- */
+/* A type by its id as it came from outside, or NULL. Any context. */
 const struct tally_type_ops *tally_type(u8 id)
 {
 	return id < TALLY_TYPES_MAX ? type_by_id[id] : NULL;
 }
 
-/**
- * tally_type_message - the type that a message belongs to
- * @type: enum tally_msg_type, as it came
- * @ops: gets the type
- *
- * Context: any.
- * Return: what the type says of it, or NULL where it belongs to none.
- */
+/* What a type, *@ops, says of a message as it came; NULL where none has it. */
 const struct tally_type_message *
 tally_type_message(u16 type, const struct tally_type_ops **ops)
 {

@@ -323,7 +323,7 @@ static void region_map_work(struct work_struct *work)
 		reply->mr_bytes = cpu_to_be32(ro->mr_pages << PAGE_SHIFT);
 		len = sizeof(*reply) + n * sizeof(struct tally_wire_mr);
 	}
-	tally_delay(region_map);
+	tally_delay(REGION_MAP);
 	tally_export_done(req->session);
 	tally_sreq_reply(req, min(n, 0), reply, len);
 	kfree(reply);

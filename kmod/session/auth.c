@@ -8,11 +8,9 @@
 
 #define TALLY_KEY_MIN 16
 
-/**
- * tally_auth_init - get the transform; there is no key yet
- * @auth: to be initialised
- *
- * Return: 0 or an errno of the crypto layer.
+/*
+ * Get the transform; there is no key yet. Return: 0 or an errno of the crypto
+ * layer, as from all that follows.
  */
 int tally_auth_init(struct tally_auth *auth)
 {
@@ -22,23 +20,17 @@ int tally_auth_init(struct tally_auth *auth)
 	return PTR_ERR_OR_ZERO(auth->hmac);
 }
 
-/**
- * tally_auth_exit - give the transform back and wipe the key
- * @auth: from tally_auth_init()
- */
+/* Give the transform back, if there is one, and wipe the key. */
 void tally_auth_exit(struct tally_auth *auth)
 {
 	crypto_free_shash(auth->hmac);
 	memzero_explicit(auth->key, sizeof(auth->key));
 }
 
-/**
- * tally_auth_load - take the cluster key from the caller's keyrings
- * @auth: gets a copy of it
- * @description: of a key of type logon, e.g. "tally:cluster"
- *
- * Return: 0; -ENOKEY; -EINVAL when it is shorter than 16 or longer than 64
- * bytes; another errno of the key service.
+/*
+ * Take a copy of the cluster key from the caller's keyrings, a key of type
+ * logon with that description. Return: 0; -ENOKEY; -EINVAL when it is shorter
+ * than 16 or longer than 64 bytes; another errno of the key service.
  */
 int tally_auth_load(struct tally_auth *auth, const char *description)
 {
@@ -71,37 +63,26 @@ struct auth_part {
 	u32 len;
 };
 
-static int auth_digest(struct tally_auth *auth, const char *label,
-		       const struct auth_part *part, u32 parts, u8 *mac)
+/* MAC over @label, the name of its purpose, and the parts. Sleeps. */
+static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
+		    const char *label, const struct auth_part *part,
+		    u32 parts, u8 mac[TALLY_MAC_SIZE])
 {
 	SHASH_DESC_ON_STACK(desc, auth->hmac);
 	int err;
 	u32 i;
 
 	desc->tfm = auth->hmac;
-	err = crypto_shash_init(desc);
-	if (!err)
-		err = crypto_shash_update(desc, label, strlen(label) + 1);
+	mutex_lock(&auth->lock);
+	err = crypto_shash_setkey(auth->hmac, key, key_len) ?:
+	      crypto_shash_init(desc) ?:
+	      crypto_shash_update(desc, label, strlen(label) + 1);
 	for (i = 0; !err && i < parts; i++)
 		err = crypto_shash_update(desc, part[i].data, part[i].len);
 	if (!err)
 		err = crypto_shash_final(desc, mac);
-	shash_desc_zero(desc);
-	return err;
-}
-
-/* MAC over @label, the name of its purpose, and the parts. Sleeps. */
-static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
-		    const char *label, const struct auth_part *part,
-		    u32 parts, u8 mac[TALLY_MAC_SIZE])
-{
-	int err;
-
-	mutex_lock(&auth->lock);
-	err = crypto_shash_setkey(auth->hmac, key, key_len);
-	if (!err)
-		err = auth_digest(auth, label, part, parts, mac);
 	mutex_unlock(&auth->lock);
+	shash_desc_zero(desc);
 	return err;
 }
 
@@ -120,27 +101,9 @@ static int auth_transcript(struct tally_auth *auth, const char *label,
 			ARRAY_SIZE(part), mac);
 }
 
-/**
- * tally_auth_equal - compare two MACs in constant time
- * @a: one
- * @b: the other
- * @len: bytes to compare
- *
- * Return: true when they are equal.
- */
-bool tally_auth_equal(const u8 *a, const u8 *b, u32 len)
-{
-	return !crypto_memneq(a, b, len);
-}
-
-/**
- * tally_auth_prove - prove that we hold the cluster key
- * @auth: our node's
- * @label: which side proves
- * @t: what both sides said
- * @mac: gets the proof, zero without a key
- *
- * Return: 0 or an errno of the crypto layer.
+/*
+ * Prove that we hold the cluster key. @label: which side proves; @mac: gets the
+ * proof, zero without a key.
  */
 int tally_auth_prove(struct tally_auth *auth, const char *label,
 		     const struct tally_transcript *t, u8 mac[TALLY_MAC_SIZE])
@@ -149,15 +112,7 @@ int tally_auth_prove(struct tally_auth *auth, const char *label,
 	return auth->key_len ? auth_transcript(auth, label, t, mac) : 0;
 }
 
-/**
- * tally_auth_proved - does the other side hold the cluster key?
- * @auth: our node's
- * @label: which side proves
- * @t: what both sides said
- * @mac: its proof
- *
- * Return: true when the proof is right, or there is no key.
- */
+/* Is the proof of the other side right, or is there no key? */
 bool tally_auth_proved(struct tally_auth *auth, const char *label,
 		       const struct tally_transcript *t,
 		       const u8 mac[TALLY_MAC_SIZE])
@@ -165,16 +120,12 @@ bool tally_auth_proved(struct tally_auth *auth, const char *label,
 	u8 want[TALLY_MAC_SIZE];
 
 	return !tally_auth_prove(auth, label, t, want) &&
-	       tally_auth_equal(want, mac, TALLY_MAC_SIZE);
+	       !crypto_memneq(want, mac, TALLY_MAC_SIZE);
 }
 
-/**
- * tally_auth_session_key - the key that lets lanes into a session
- * @auth: our node's
- * @t: what both sides said
- * @key: gets the key; random without a cluster key, and READY carries it
- *
- * Return: 0 or an errno of the crypto layer.
+/*
+ * The key that lets lanes into a session; without a cluster key it is random,
+ * and READY carries it.
  */
 int tally_auth_session_key(struct tally_auth *auth,
 			   const struct tally_transcript *t,
@@ -186,15 +137,7 @@ int tally_auth_session_key(struct tally_auth *auth,
 	return 0;
 }
 
-/**
- * tally_auth_ready - sign READY with the session key
- * @auth: our node's
- * @key: session key
- * @ready: body; all before its MAC is signed
- * @mac: gets the MAC
- *
- * Return: 0 or an errno of the crypto layer.
- */
+/* Sign READY, all before its MAC, with the session key. */
 int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		     const struct tally_msg_ready *ready,
 		     u8 mac[TALLY_MAC_SIZE])
@@ -205,14 +148,9 @@ int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 			mac);
 }
 
-/**
- * tally_auth_tag - what admits a lane into a session
- * @auth: our node's
- * @key: session key
- * @req: connection data; session, lane and nonce are signed
- * @tag: gets the first bytes of the MAC
- *
- * Return: 0 or an errno of the crypto layer.
+/*
+ * What admits a lane into a session: the first bytes of a MAC over session,
+ * lane and nonce.
  */
 int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		   const struct tally_cm_req *req, u8 tag[TALLY_TAG_SIZE])

@@ -38,7 +38,6 @@ struct tally_transcript {
 int tally_auth_init(struct tally_auth *auth);
 void tally_auth_exit(struct tally_auth *auth);
 int tally_auth_load(struct tally_auth *auth, const char *description);
-bool tally_auth_equal(const u8 *a, const u8 *b, u32 len);
 int tally_auth_prove(struct tally_auth *auth, const char *label,
 		     const struct tally_transcript *t, u8 mac[TALLY_MAC_SIZE]);
 bool tally_auth_proved(struct tally_auth *auth, const char *label,

@@ -12,6 +12,7 @@
  * Nothing of an existing session is touched before the proof. Handshakes that
  * are half open are bounded in number and in time.
  */
+#include <crypto/algapi.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -21,7 +22,6 @@
 #include "base/work.h"
 #include "session/handshake.h"
 #include "session/lease.h"
-#include "session/link.h"
 #include "transport/cm.h"
 
 #define HANDSHAKE_TIMEOUT	(5 * HZ)
@@ -32,7 +32,8 @@
 
 /**
  * struct tally_handshake - one attempt, either direction
- * @list: in node->half, under node->half_lock, like @evicted and @finished
+ * @list: in node->half if @incoming, under node->half_lock, like @evicted and
+ *	@finished
  * @ref: conn (until it passes to a session), works
  * @node: our node, referenced
  * @peer: referenced; incoming: NULL until HELLO named it
@@ -45,8 +46,8 @@
  * @t: what both sides said
  * @since: our clock before the peer's lease began
  * @from: where it came from
- * @refusal: why the peer turned us away
- * @text: its sentence
+ * @refusal: why one side turned the other away
+ * @text: the sentence that says so; where it is empty, the usual one is sent
  * @start: sends HELLO
  * @deadline: ends the attempt
  */
@@ -94,8 +95,6 @@ static void handshake_finish(struct tally_handshake *hs)
 	spin_lock(&hs->node->half_lock);
 	hs->finished = true;
 	list_del_init(&hs->list);
-	if (hs->incoming && !hs->evicted)
-		hs->node->half_count--;
 	spin_unlock(&hs->node->half_lock);
 	if (peer) {
 		mutex_lock(&peer->lock);
@@ -123,10 +122,9 @@ static void handshake_deadline(struct work_struct *work)
 {
 	struct tally_handshake *hs = container_of(work, struct tally_handshake,
 						  deadline.work);
-	struct tally_node *node = hs->node;
 
 	if (hs->expect)
-		atomic64_inc(&node->stats.refused[TALLY_REFUSE_TIMEOUT]);
+		atomic64_inc(&hs->node->stats.refused[TALLY_REFUSE_TIMEOUT]);
 	tally_conn_fail(hs->conn, -ETIMEDOUT);
 	handshake_put(hs);
 }
@@ -150,20 +148,21 @@ static void hello_fill(struct tally_handshake *hs,
 	struct tally_node *node = hs->node;
 	u32 atomics = node->config.no_atomics ? 0 : TALLY_FEATURE_ATOMICS;
 
-	memset(hello, 0, sizeof(*hello));
-	hello->version = cpu_to_be16(TALLY_WIRE_VERSION);
-	hello->abi = TALLY_ABI;
-	hello->lanes = min_t(u32, num_online_cpus(), TALLY_LANES_MAX);
-	hello->features = cpu_to_be32(TALLY_FEATURE_WHO | atomics);
+	*hello = (struct tally_msg_hello) {
+		.version = cpu_to_be16(TALLY_WIRE_VERSION),
+		.abi = TALLY_ABI,
+		.lanes = min_t(u32, num_online_cpus(), TALLY_LANES_MAX),
+		.features = cpu_to_be32(TALLY_FEATURE_WHO | atomics),
+		.incarnation = cpu_to_be64(node->incarnation),
+		.epoch = cpu_to_be64(node->config.epoch),
+		.resume = cpu_to_be64(resume),
+		.qpn = cpu_to_be32(hs->conn->qpn),
+		.lease_ms = cpu_to_be32(node->config.lease_ms),
+		.depth = cpu_to_be16(TALLY_MSG_DEPTH),
+		.auth = node->auth.key_len != 0,
+	};
 	strscpy(hello->from, node->config.name, sizeof(hello->from));
 	strscpy(hello->to, hs->peer->name, sizeof(hello->to));
-	hello->incarnation = cpu_to_be64(node->incarnation);
-	hello->epoch = cpu_to_be64(node->config.epoch);
-	hello->resume = cpu_to_be64(resume);
-	hello->qpn = cpu_to_be32(hs->conn->qpn);
-	hello->lease_ms = cpu_to_be32(node->config.lease_ms);
-	hello->depth = cpu_to_be16(TALLY_MSG_DEPTH);
-	hello->auth = node->auth.key_len != 0;
 	get_random_bytes(hello->nonce, sizeof(hello->nonce));
 }
 
@@ -215,25 +214,24 @@ static const char * const refusals[__TALLY_REFUSE_MAX] = {
 	[TALLY_REFUSE_SHUTDOWN] = "the node is being stopped",
 };
 
-/* Turn the other side away, saying why. @text: NULL for the usual sentence. */
+/* Turn the other side away, saying why. */
 static void handshake_refuse(struct tally_handshake *hs,
-			     enum tally_refusal reason, const char *text)
+			     enum tally_refusal reason)
 {
 	struct tally_msg_refuse body = {
 		.reason = cpu_to_be16(reason),
 		.version = cpu_to_be16(TALLY_WIRE_VERSION),
 	};
 
-	text = text ?: refusals[reason] ?: "the handshake was not followed";
-	strscpy(body.text, text, sizeof(body.text));
+	if (!hs->text[0])
+		strscpy(hs->text, refusals[reason] ?:
+			"the handshake was not followed", sizeof(hs->text));
+	strscpy(body.text, hs->text, sizeof(body.text));
 	atomic64_inc(&hs->node->stats.refused[reason]);
 	trace_tally_handshake_refuse(hs->conn, hs->incoming, reason);
 	tally_node_event(hs->node, "refused",
-			 hs->peer ? hs->peer->name : "?", text);
-	if (!hs->incoming) {
-		hs->refusal = reason;
-		strscpy(hs->text, text, sizeof(hs->text));
-	}
+			 hs->peer ? hs->peer->name : "?", hs->text);
+	hs->refusal = reason;
 	hs->expect = 0;
 	if (!handshake_send(hs, TALLY_MSG_REFUSE, &body, sizeof(body)))
 		handshake_arm(hs, REFUSED_WAIT);
@@ -255,20 +253,11 @@ static void handshake_refused(struct tally_handshake *hs, const void *body,
 	tally_conn_fail(hs->conn, -ECONNREFUSED);
 }
 
-/* Both sides connect: the link that the smaller name opened goes on. */
-static bool handshake_collides(struct tally_peer *peer)
-{
-	struct tally_handshake *mine = peer->attempt;
-
-	lockdep_assert_held(&peer->lock);
-	return mine && mine->conn && tally_conn_is_up(mine->conn) &&
-	       strcmp(peer->node->config.name, peer->name) < 0;
-}
-
 static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 {
 	u64 epoch = be64_to_cpu(hs->t.hello.epoch);
 	enum tally_refusal reason = TALLY_REFUSE_NONE;
+	struct tally_handshake *mine;
 	struct tally_peer *peer;
 
 	if (!tally_node_running(hs->node))
@@ -278,13 +267,16 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 		return TALLY_REFUSE_UNKNOWN_PEER;
 	hs->peer = peer;
 	mutex_lock(&peer->lock);
-	if (peer->dead)
+	mine = peer->attempt;
+	if (peer->dead) {
 		reason = TALLY_REFUSE_UNKNOWN_PEER;
-	else if (epoch < peer->seen_epoch)
+	} else if (epoch < peer->seen_epoch) {
 		reason = TALLY_REFUSE_EPOCH;
-	else if (handshake_collides(peer))
+	} else if (mine && mine->conn && tally_conn_is_up(mine->conn) &&
+		   strcmp(peer->node->config.name, peer->name) < 0) {
+		/* Both connect: the link that the smaller name opened goes on. */
 		reason = TALLY_REFUSE_COLLISION;
-	if (!reason) {
+	} else {
 		hs->counted = true;
 		peer->half_count++;
 	}
@@ -293,8 +285,8 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 }
 
 /* Responder: HELLO came. */
-static void handshake_hello(struct tally_handshake *hs, const void *body,
-			    u32 len)
+static enum tally_refusal handshake_hello(struct tally_handshake *hs,
+					  const void *body, u32 len)
 {
 	enum tally_refusal reason = hello_check(body, len, hs->node);
 	struct tally_msg_hello *challenge = &hs->t.challenge;
@@ -303,52 +295,44 @@ static void handshake_hello(struct tally_handshake *hs, const void *body,
 		memcpy(&hs->t.hello, body, sizeof(hs->t.hello));
 		reason = handshake_meet(hs);
 	}
-	if (reason) {
-		handshake_refuse(hs, reason, NULL);
-		return;
-	}
+	if (reason)
+		return reason;
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(hs->t.hello.depth));
 	hello_fill(hs, challenge, 0);
 	if (tally_auth_prove(&hs->node->auth, TALLY_LABEL_RESPONDER,
-			     &hs->t, challenge->mac)) {
-		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
-		return;
-	}
+			     &hs->t, challenge->mac))
+		return TALLY_REFUSE_AUTH;
 	hs->expect = TALLY_MSG_PROVE;
 	handshake_send(hs, TALLY_MSG_CHALLENGE, challenge, sizeof(*challenge));
+	return TALLY_REFUSE_NONE;
 }
 
 /* Initiator: CHALLENGE came. */
-static void handshake_challenge(struct tally_handshake *hs, const void *body,
-				u32 len)
+static enum tally_refusal handshake_challenge(struct tally_handshake *hs,
+					      const void *body, u32 len)
 {
 	enum tally_refusal reason = hello_check(body, len, hs->node);
 	struct tally_msg_hello *challenge = &hs->t.challenge;
+	struct tally_auth *auth = &hs->node->auth;
 	struct tally_msg_prove prove;
 
-	if (!reason) {
-		memcpy(challenge, body, sizeof(*challenge));
-		if (strcmp(challenge->from, hs->peer->name))
-			reason = TALLY_REFUSE_WRONG_NAME;
-		else if (!tally_auth_proved(&hs->node->auth,
-					    TALLY_LABEL_RESPONDER, &hs->t,
-					    challenge->mac))
-			reason = TALLY_REFUSE_AUTH;
-		else if (be64_to_cpu(challenge->epoch) < hs->peer->seen_epoch)
-			reason = TALLY_REFUSE_EPOCH;
-	}
-	if (!reason && tally_auth_prove(&hs->node->auth,
-					TALLY_LABEL_INITIATOR, &hs->t,
-					prove.mac))
-		reason = TALLY_REFUSE_AUTH;
-	if (reason) {
-		handshake_refuse(hs, reason, NULL);
-		return;
-	}
+	if (reason)
+		return reason;
+	memcpy(challenge, body, sizeof(*challenge));
+	if (strcmp(challenge->from, hs->peer->name))
+		return TALLY_REFUSE_WRONG_NAME;
+	if (!tally_auth_proved(auth, TALLY_LABEL_RESPONDER, &hs->t,
+			       challenge->mac))
+		return TALLY_REFUSE_AUTH;
+	if (be64_to_cpu(challenge->epoch) < hs->peer->seen_epoch)
+		return TALLY_REFUSE_EPOCH;
+	if (tally_auth_prove(auth, TALLY_LABEL_INITIATOR, &hs->t, prove.mac))
+		return TALLY_REFUSE_AUTH;
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(challenge->depth));
 	hs->expect = TALLY_MSG_READY;
 	hs->since = ktime_get_boottime_ns();
 	handshake_send(hs, TALLY_MSG_PROVE, &prove, sizeof(prove));
+	return TALLY_REFUSE_NONE;
 }
 
 /*
@@ -358,21 +342,20 @@ static void handshake_challenge(struct tally_handshake *hs, const void *body,
 static enum tally_refusal handshake_settle(struct tally_handshake *hs,
 					   struct tally_session **s)
 {
-	u64 incarnation = be64_to_cpu(hs->t.hello.incarnation);
-	u64 resume = be64_to_cpu(hs->t.hello.resume);
 	struct tally_session *old = tally_peer_any_session(hs->peer);
 	enum tally_refusal reason = TALLY_REFUSE_NONE;
+	bool same;
 
 	*s = NULL;
 	if (!old)
 		return TALLY_REFUSE_NONE;
-	if (old->peer_incarnation != incarnation &&
-	    tally_session_is_live(old)) {
+	same = old->peer_incarnation == be64_to_cpu(hs->t.hello.incarnation);
+	if (!same && tally_session_is_live(old)) {
 		/* A dead one shows itself by this; its successor tries again. */
 		tally_lease_ping(old);
 		reason = TALLY_REFUSE_NAME_IN_USE;
-	} else if (old->peer_incarnation == incarnation &&
-		   resume == old->id && old->dev == hs->conn->dev &&
+	} else if (same && old->id == be64_to_cpu(hs->t.hello.resume) &&
+		   old->dev == hs->conn->dev &&
 		   !tally_session_break_wait(old, -ENOTCONN)) {
 		*s = old;
 		return TALLY_REFUSE_NONE;
@@ -413,89 +396,90 @@ static struct tally_session *handshake_new_session(struct tally_handshake *hs,
 						   u64 id, u16 my_slot)
 {
 	const struct tally_msg_hello *a = &hs->t.hello, *b = &hs->t.challenge;
-	struct tally_session_params params = {
-		.id = id,
-		.incarnation = be64_to_cpu(theirs(hs)->incarnation),
-		.epoch = be64_to_cpu(theirs(hs)->epoch),
-		.features = be32_to_cpu(theirs(hs)->features),
-		.my_slot = my_slot,
-		.lanes = min(a->lanes, b->lanes),
-		.lease_ms = min(be32_to_cpu(a->lease_ms),
-				be32_to_cpu(b->lease_ms)),
-	};
+	struct tally_session *s = tally_session_alloc(hs->node, hs->conn->dev);
+	int err;
 
-	return tally_peer_session_new(hs->peer, hs->conn->dev, &params);
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	s->id = id;
+	s->peer_incarnation = be64_to_cpu(theirs(hs)->incarnation);
+	s->peer_epoch = be64_to_cpu(theirs(hs)->epoch);
+	s->peer_features = be32_to_cpu(theirs(hs)->features);
+	s->my_slot = my_slot;
+	s->lanes = min(a->lanes, b->lanes);
+	s->lease_ms = min(be32_to_cpu(a->lease_ms), be32_to_cpu(b->lease_ms));
+	err = tally_peer_session_start(hs->peer, s);
+	return err ? ERR_PTR(err) : s;
 }
 
 /* The conn is the session's now: the handshake is done. */
 static void handshake_done(struct tally_handshake *hs)
 {
-	tally_peer_saw_epoch(hs->peer, be64_to_cpu(theirs(hs)->epoch));
+	struct tally_peer *peer = hs->peer;
+
+	mutex_lock(&peer->lock);
+	peer->seen_epoch = max(peer->seen_epoch,
+			       be64_to_cpu(theirs(hs)->epoch));
+	mutex_unlock(&peer->lock);
 	handshake_finish(hs);
 	handshake_put(hs);
 }
 
-/* Responder: the initiator proved itself. */
-static void handshake_admit(struct tally_handshake *hs)
+/* Responder, under peer->admit: the initiator proved itself. */
+static enum tally_refusal handshake_admit(struct tally_handshake *hs)
 {
+	enum tally_refusal reason;
 	struct tally_session *s;
 	u8 key[TALLY_MAC_SIZE];
-	enum tally_refusal reason;
-	u64 id = get_random_u64();
-	char text[128] = "";
 	bool resumed;
 
+	if (tally_auth_session_key(&hs->node->auth, &hs->t, key))
+		return TALLY_REFUSE_AUTH;
 	reason = handshake_settle(hs, &s);
-	resumed = s;
 	if (reason == TALLY_REFUSE_NAME_IN_USE)
-		snprintf(text, sizeof(text), "the name %s is in use by %pISpc, asked for by %pISpc",
+		snprintf(hs->text, sizeof(hs->text),
+			 "the name %s is in use by %pISpc, asked for by %pISpc",
 			 hs->peer->name, &hs->peer->addr, &hs->from);
-	if (!reason && tally_auth_session_key(&hs->node->auth, &hs->t, key))
-		reason = TALLY_REFUSE_AUTH;
-	if (!reason && !s)
-		s = handshake_new_session(hs, id ?: 1, 0);
-	if (reason || IS_ERR(s)) {
-		handshake_refuse(hs, reason ?: TALLY_REFUSE_BUSY,
-				 *text ? text : NULL);
-		if (!IS_ERR_OR_NULL(s))
-			tally_session_put(s);
-		return;
-	}
+	if (reason)
+		return reason;
+	resumed = s;
+	if (!s)
+		s = handshake_new_session(hs, get_random_u64() ?: 1, 0);
+	if (IS_ERR(s))
+		return TALLY_REFUSE_BUSY;
 	tally_handshake_cancel(hs->peer, -ENOTCONN);
 	/* The lanes may come as soon as READY is out. */
 	if (tally_link_open(s, hs->conn, resumed, false, key,
 			    ktime_get_boottime_ns())) {
-		handshake_refuse(hs, TALLY_REFUSE_BUSY, NULL);
-		tally_session_put(s);
-		return;
+		reason = TALLY_REFUSE_BUSY;
+	} else {
+		if (handshake_send_ready(hs, s, resumed, key))
+			tally_conn_fail(hs->conn, -EPROTO);
+		handshake_done(hs);
 	}
-	if (handshake_send_ready(hs, s, resumed, key))
-		tally_conn_fail(hs->conn, -EPROTO);
 	tally_session_put(s);
-	handshake_done(hs);
+	return reason;
 }
 
-static void handshake_prove(struct tally_handshake *hs, const void *body,
-			    u32 len)
+static enum tally_refusal handshake_prove(struct tally_handshake *hs,
+					  const struct tally_msg_prove *prove,
+					  u32 len)
 {
-	const struct tally_msg_prove *prove = body;
+	enum tally_refusal reason;
 	struct tally_peer *peer;
 
-	if (len != sizeof(*prove)) {
-		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
-		return;
-	}
+	if (len != sizeof(*prove))
+		return TALLY_REFUSE_MALFORMED;
 	if (!tally_auth_proved(&hs->node->auth, TALLY_LABEL_INITIATOR, &hs->t,
-			       prove->mac)) {
-		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
-		return;
-	}
+			       prove->mac))
+		return TALLY_REFUSE_AUTH;
 	/* An admission frees the handshake. */
 	peer = tally_peer_get(hs->peer);
 	mutex_lock(&peer->admit);
-	handshake_admit(hs);
+	reason = handshake_admit(hs);
 	mutex_unlock(&peer->admit);
 	tally_peer_put(peer);
+	return reason;
 }
 
 static bool ready_well_formed(struct tally_handshake *hs,
@@ -516,16 +500,15 @@ static bool handshake_ready_key(struct tally_handshake *hs,
 				const struct tally_msg_ready *ready,
 				u8 key[TALLY_MAC_SIZE])
 {
+	struct tally_auth *auth = &hs->node->auth;
 	u8 mac[TALLY_MAC_SIZE];
 
-	if (hs->node->auth.key_len) {
-		if (tally_auth_session_key(&hs->node->auth, &hs->t, key))
-			return false;
-	} else {
+	if (!auth->key_len)
 		memcpy(key, ready->key, TALLY_MAC_SIZE);
-	}
-	return !tally_auth_ready(&hs->node->auth, key, ready, mac) &&
-	       tally_auth_equal(mac, ready->mac, sizeof(mac));
+	else if (tally_auth_session_key(auth, &hs->t, key))
+		return false;
+	return !tally_auth_ready(auth, key, ready, mac) &&
+	       !crypto_memneq(mac, ready->mac, sizeof(mac));
 }
 
 /*
@@ -536,51 +519,44 @@ static struct tally_session *handshake_join(struct tally_handshake *hs,
 					    const struct tally_msg_ready *ready)
 {
 	struct tally_session *old = tally_peer_any_session(hs->peer);
+	u16 slot = be16_to_cpu(ready->slot);
 	u64 id = be64_to_cpu(ready->session);
 	int err = 0;
 
-	if (ready->resumed) {
-		if (old && old->id == id &&
-		    old->my_slot == be16_to_cpu(ready->slot) &&
-		    !tally_session_break_wait(old, -ENOTCONN))
-			return old;
+	if (ready->resumed && old && old->id == id && old->my_slot == slot &&
+	    !tally_session_break_wait(old, -ENOTCONN))
+		return old;
+	if (ready->resumed)
 		err = -ESTALE;
-	}
-	if (old) {
-		if (!err)
-			err = tally_session_fence_wait(old, -ENOTCONN);
+	else if (old)
+		err = tally_session_fence_wait(old, -ENOTCONN);
+	if (old)
 		tally_session_put(old);
-	}
-	if (err)
-		return ERR_PTR(err);
-	return handshake_new_session(hs, id, be16_to_cpu(ready->slot));
+	return err ? ERR_PTR(err) : handshake_new_session(hs, id, slot);
 }
 
-static void handshake_ready(struct tally_handshake *hs, const void *body,
-			    u32 len)
+static enum tally_refusal handshake_ready(struct tally_handshake *hs,
+					  const struct tally_msg_ready *ready,
+					  u32 len)
 {
-	const struct tally_msg_ready *ready = body;
 	struct tally_session *s;
 	u8 key[TALLY_MAC_SIZE];
 
-	if (len != sizeof(*ready) || !ready_well_formed(hs, ready)) {
-		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
-		return;
-	}
-	if (!handshake_ready_key(hs, ready, key)) {
-		handshake_refuse(hs, TALLY_REFUSE_AUTH, NULL);
-		return;
-	}
+	if (len != sizeof(*ready) || !ready_well_formed(hs, ready))
+		return TALLY_REFUSE_MALFORMED;
+	if (!handshake_ready_key(hs, ready, key))
+		return TALLY_REFUSE_AUTH;
 	s = handshake_join(hs, ready);
 	if (IS_ERR(s)) {
 		tally_conn_fail(hs->conn, PTR_ERR(s));
-		return;
+		return TALLY_REFUSE_NONE;
 	}
 	if (tally_link_open(s, hs->conn, ready->resumed, true, key, hs->since))
 		tally_conn_fail(hs->conn, -ENOTCONN);
 	else
 		handshake_done(hs);
 	tally_session_put(s);
+	return TALLY_REFUSE_NONE;
 }
 
 static void handshake_message(struct tally_conn *conn,
@@ -588,6 +564,7 @@ static void handshake_message(struct tally_conn *conn,
 			      u32 len)
 {
 	struct tally_handshake *hs = conn->owner;
+	enum tally_refusal reason = TALLY_REFUSE_MALFORMED;
 	u16 type = be16_to_cpu(hdr->type);
 	unsigned int noio;
 
@@ -599,27 +576,21 @@ static void handshake_message(struct tally_conn *conn,
 	}
 	if (!hs->expect)
 		return;
-	if (type != hs->expect || hdr->session || hdr->slot) {
-		tally_stat_inc(&hs->node->stats, TALLY_STAT_MALFORMED);
-		handshake_refuse(hs, TALLY_REFUSE_MALFORMED, NULL);
-		return;
-	}
 	/* A resumed session may be what memory waits for. */
 	noio = memalloc_noio_save();
-	switch (type) {
-	case TALLY_MSG_HELLO:
-		handshake_hello(hs, body, len);
-		break;
-	case TALLY_MSG_CHALLENGE:
-		handshake_challenge(hs, body, len);
-		break;
-	case TALLY_MSG_PROVE:
-		handshake_prove(hs, body, len);
-		break;
-	case TALLY_MSG_READY:
-		handshake_ready(hs, body, len);
-		break;
-	}
+	if (type != hs->expect || hdr->session || hdr->slot)
+		tally_stat_inc(&hs->node->stats, TALLY_STAT_MALFORMED);
+	else if (type == TALLY_MSG_HELLO)
+		reason = handshake_hello(hs, body, len);
+	else if (type == TALLY_MSG_CHALLENGE)
+		reason = handshake_challenge(hs, body, len);
+	else if (type == TALLY_MSG_PROVE)
+		reason = handshake_prove(hs, body, len);
+	else
+		reason = handshake_ready(hs, body, len);
+	/* Where it was not refused, it may have been freed. */
+	if (reason)
+		handshake_refuse(hs, reason);
 	memalloc_noio_restore(noio);
 }
 
@@ -664,7 +635,7 @@ static void handshake_down(struct tally_conn *conn, int err)
 	handshake_finish(hs);
 	if (!hs->incoming)
 		tally_peer_failed(hs->peer, err, hs->refusal ?: conn->refusal,
-				  hs->refusal ? hs->text : NULL);
+				  hs->text);
 	tally_conn_put(conn);
 	handshake_put(hs);
 }
@@ -693,11 +664,9 @@ static struct tally_handshake *handshake_alloc(struct tally_node *node,
 	return hs;
 }
 
-/**
- * tally_handshake_connect - begin an attempt
- * @peer: the peer; under peer->lock
- *
- * Return: 0, and tally_peer_failed() or a session follows; or an errno.
+/*
+ * Begin an attempt, under peer->lock. Return: 0, and tally_peer_failed() or a
+ * session follows; or an errno.
  */
 int tally_handshake_connect(struct tally_peer *peer)
 {
@@ -719,27 +688,21 @@ int tally_handshake_connect(struct tally_peer *peer)
 	if (!hs)
 		return -ENOMEM;
 	hs->peer = tally_peer_get(peer);
-	kref_get(&hs->ref);	/* the conn's; ours lasts until return */
-	params.owner = hs;
+	params.owner = hs;	/* its reference is the conn's from here on */
 	peer->attempt = hs;
 	conn = tally_conn_connect(peer->node->net,
 				  (struct sockaddr *)&peer->addr, &params);
 	if (IS_ERR(conn)) {
 		peer->attempt = NULL;
 		handshake_put(hs);
-		handshake_put(hs);
 		return PTR_ERR(conn);
 	}
+	/* It may be down already, which waits for peer->lock. */
 	hs->conn = conn;
-	handshake_put(hs);
 	return 0;
 }
 
-/**
- * tally_handshake_cancel - give our attempt at a peer up
- * @peer: the peer
- * @err: why
- */
+/* Give our attempt at a peer up, if there is one. */
 void tally_handshake_cancel(struct tally_peer *peer, int err)
 {
 	struct tally_conn *conn = NULL;
@@ -771,38 +734,34 @@ static void handshake_make_room(struct tally_node *node,
 				const struct sockaddr *from)
 {
 	struct tally_handshake *hs, *oldest = NULL, *same = NULL, *victim;
-	u32 n = 0;
+	u32 all = 0, n = 0;
 
 	lockdep_assert_held(&node->half_lock);
 	list_for_each_entry(hs, &node->half, list) {
-		if (!hs->incoming || hs->evicted || !hs->conn)
+		if (hs->evicted)
 			continue;
-		if (!oldest)
-			oldest = hs;
+		all++;
+		if (!hs->conn)
+			continue;
+		oldest = oldest ?: hs;
 		if (!same_host(&hs->from, from))
 			continue;
-		if (!same)
-			same = hs;
+		same = same ?: hs;
 		n++;
 	}
 	victim = n >= HALF_OPEN_PEER ? same :
-		 node->half_count >= HALF_OPEN_MAX ? oldest : NULL;
+		 all >= HALF_OPEN_MAX ? oldest : NULL;
 	if (!victim)
 		return;
 	victim->evicted = true;
-	node->half_count--;
 	atomic64_inc(&node->stats.refused[TALLY_REFUSE_BUSY]);
 	tally_conn_fail(victim->conn, -EBUSY);
 }
 
-/**
- * tally_handshake_request - may this connection try to become a link?
- * @node: our node
- * @from: where from
- * @params: filled when it may
- *
- * Context: CM handler. tally_handshake_accepted() must follow.
- * Return: TALLY_REFUSE_NONE or why not.
+/*
+ * May this connection from @from try to become a link? @params: filled when it
+ * may. CM handler. Return: why not, or TALLY_REFUSE_NONE, and
+ * tally_handshake_accepted() must follow.
  */
 enum tally_refusal tally_handshake_request(struct tally_node *node,
 					   const struct sockaddr *from,
@@ -821,7 +780,6 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 	if (running) {
 		handshake_make_room(node, from);
 		list_add_tail(&hs->list, &node->half);
-		node->half_count++;
 	}
 	spin_unlock(&node->half_lock);
 	if (!running) {
@@ -836,11 +794,7 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 	return TALLY_REFUSE_NONE;
 }
 
-/**
- * tally_handshake_accepted - what became of an accepted control conn
- * @params: as filled by tally_handshake_request()
- * @conn: the conn, whose reference passes on, or NULL
- */
+/* What became of it. @conn: the conn, whose reference passes on, or NULL. */
 void tally_handshake_accepted(struct tally_conn_params *params,
 			      struct tally_conn *conn)
 {
@@ -856,26 +810,25 @@ void tally_handshake_accepted(struct tally_conn_params *params,
 	handshake_put(hs);
 }
 
-/**
- * tally_handshakes_stop - end every incoming handshake and wait
- * @node: node that stops; its listener is gone
+/*
+ * End every incoming handshake of a node that stops and whose listener is gone,
+ * and wait.
  */
 void tally_handshakes_stop(struct tally_node *node)
 {
+	struct tally_conn *conn = NULL;
 	struct tally_handshake *hs;
-	struct tally_conn *conn;
 
-	for (;;) {
-		conn = NULL;
+	do {
 		spin_lock(&node->half_lock);
 		hs = list_first_entry_or_null(&node->half,
 					      struct tally_handshake, list);
 		if (hs)
 			conn = tally_conn_get(hs->conn);
 		spin_unlock(&node->half_lock);
-		if (!hs)
-			return;
-		tally_conn_close(conn, -ESHUTDOWN);
-		tally_conn_put(conn);
-	}
+		if (hs) {
+			tally_conn_close(conn, -ESHUTDOWN);
+			tally_conn_put(conn);
+		}
+	} while (hs);
 }

@@ -22,9 +22,8 @@ static void lease_client(struct tally_session *s, u64 since)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/**
- * tally_lease_extend - the peer asked for a renewal
- * @s: the session: we wait for some time before we take anything back
+/*
+ * The peer asked for a renewal: we wait that long before we take anything back.
  */
 void tally_lease_extend(struct tally_session *s)
 {
@@ -43,7 +42,7 @@ void tally_lease_extend(struct tally_session *s)
  * deadlines end the session on their own side, the client's before the
  * home's.
  */
-static void lease_tick(struct work_struct *work)
+void tally_lease_tick(struct work_struct *work)
 {
 	struct tally_session *s = container_of(work, struct tally_session,
 					       tick.work);
@@ -64,21 +63,11 @@ static void lease_tick(struct work_struct *work)
 	queue_delayed_work(s->node->wq, &s->tick, nsecs_to_jiffies(next) + 1);
 }
 
-/**
- * tally_lease_init - prepare the lease of a new session
- * @s: the session
- */
-void tally_lease_init(struct tally_session *s)
-{
-	INIT_DELAYED_WORK(&s->tick, lease_tick);
-}
-
-/**
- * tally_lease_start - a link begins
- * @s: the session
- * @since: our clock before the message that makes the peer count was sent
- * @acked: it was answered; else tally_lease_acked() will say so. Until then
- *	only a session that never was LIVE counts from it, as it holds nothing
+/*
+ * A link begins. @since: our clock before the message that makes the peer count
+ * was sent. @acked: it was answered; else tally_lease_renewed() will say so,
+ * and until then only a session that never was LIVE counts from it, as it holds
+ * nothing.
  */
 void tally_lease_start(struct tally_session *s, u64 since, bool acked)
 {
@@ -90,37 +79,7 @@ void tally_lease_start(struct tally_session *s, u64 since, bool acked)
 			   nsecs_to_jiffies(lease_ns(s) / 4) + 1);
 }
 
-/**
- * tally_lease_acked - the peer has what we sent when the link began
- * @s: the session
- */
-void tally_lease_acked(struct tally_session *s)
-{
-	lease_client(s, s->asked_at);
-}
-
-/**
- * tally_lease_kick - renew now
- * @s: session whose link is up
- */
-void tally_lease_kick(struct tally_session *s)
-{
-	mod_delayed_work(s->node->wq, &s->tick, 0);
-}
-
-/**
- * tally_lease_stop - no more renewals; waits for one under way
- * @s: session, OVER
- */
-void tally_lease_stop(struct tally_session *s)
-{
-	cancel_delayed_work_sync(&s->tick);
-}
-
-/**
- * tally_lease_ping - ask for a renewal now
- * @s: the session; a dead peer shows itself by a broken link
- */
+/* Ask for a renewal now; a dead peer shows itself by a broken link. */
 void tally_lease_ping(struct tally_session *s)
 {
 	struct tally_msg_renew renew = {
@@ -131,12 +90,9 @@ void tally_lease_ping(struct tally_session *s)
 	tally_session_send(s, TALLY_MSG_RENEW, &renew, sizeof(renew));
 }
 
-/**
- * tally_lease_renewed - the peer answered a renewal
- * @s: the session
- * @stamp: our clock when we asked, as it came back
- *
- * Return: 0; -EPROTO for a time that has not been yet.
+/*
+ * The peer answered what we asked at @stamp, our clock, as it came back.
+ * Return: 0, or -EPROTO for a time that has not been yet.
  */
 int tally_lease_renewed(struct tally_session *s, u64 stamp)
 {
@@ -146,10 +102,7 @@ int tally_lease_renewed(struct tally_session *s, u64 stamp)
 	return 0;
 }
 
-/**
- * tally_lease_release - the peer left in good order
- * @s: the session
- */
+/* The peer left in good order. */
 void tally_lease_release(struct tally_session *s)
 {
 	unsigned long flags;
@@ -160,13 +113,9 @@ void tally_lease_release(struct tally_session *s)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/**
- * tally_session_lease_valid - may we still act on what its home gave us?
- * @s: the session
- * @now: CLOCK_BOOTTIME, ns
- *
- * Context: any.
- * Return: true while the lease runs and the session is not OVER.
+/*
+ * May we still act on what its home gave us? @now: CLOCK_BOOTTIME, ns. Any
+ * context. Return: true while the lease runs and the session is not OVER.
  */
 bool tally_session_lease_valid(struct tally_session *s, u64 now)
 {
@@ -174,12 +123,7 @@ bool tally_session_lease_valid(struct tally_session *s, u64 now)
 	       now < READ_ONCE(s->valid_until);
 }
 
-/**
- * tally_session_lease_left - how long the lease still runs
- * @s: the session
- *
- * Return: milliseconds, 0 when none are left.
- */
+/* How long that is so, in milliseconds. */
 u64 tally_session_lease_left(struct tally_session *s)
 {
 	u64 now = ktime_get_boottime_ns();

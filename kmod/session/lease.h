@@ -14,11 +14,8 @@
 #define TALLY_LEASE_RHO		500	/* drift: one part in so many */
 #define TALLY_LEASE_MARGIN	64	/* margin: one part in so many */
 
-void tally_lease_init(struct tally_session *s);
+void tally_lease_tick(struct work_struct *work);
 void tally_lease_start(struct tally_session *s, u64 since, bool acked);
-void tally_lease_acked(struct tally_session *s);
-void tally_lease_kick(struct tally_session *s);
-void tally_lease_stop(struct tally_session *s);
 void tally_lease_ping(struct tally_session *s);
 void tally_lease_extend(struct tally_session *s);
 int tally_lease_renewed(struct tally_session *s, u64 stamp);

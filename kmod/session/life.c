@@ -1,20 +1,428 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * A session from its beginning to its end, and its link in between: a control
+ * conn and lanes, from READY to LIVE, and what comes in on the control conn.
+ *
+ * Messages, renewals of leases among them, have that conn for themselves: on a
+ * lane they would wait behind atomics and READs, of which only few may be under
+ * way at once.
+ */
+#include <crypto/algapi.h>
+#include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "base/delay.h"
 #include "base/trace.h"
 #include "session/lease.h"
 #include "session/life.h"
-#include "session/link.h"
 #include "session/rpc.h"
+#include "transport/cm.h"
 
 /* How long breaking a link may take before we go on without it. */
 #define LINK_DOWN_WAIT	(10 * HZ)
 #define GOODBYE_WAIT	(HZ / 2)
 
-static const struct tally_session_ops *upper(struct tally_session *s)
+/* A conn begins to count; false when the session no longer wants it. */
+static bool link_conn_begin(struct tally_session *s)
 {
-	return s->node->ops->session;
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&s->lock, flags);
+	wanted = s->state == TALLY_SESSION_OPENING;
+	if (wanted)
+		s->conns++;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (wanted)
+		tally_session_get(s);
+	return wanted;
+}
+
+/* @conn: NULL when it never was made. */
+static void link_conn_end(struct tally_session *s, struct tally_conn *conn,
+			  int err)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (s->ctrl == conn)
+		s->ctrl = NULL;
+	for (i = 0; conn && i < TALLY_LANES_MAX; i++) {
+		if (s->lane[i] == conn) {
+			s->lane[i] = NULL;
+			s->lanes_up--;
+		}
+	}
+	s->conns--;
+	/* At once: while it is LIVE every lane is there. */
+	tally_session_set_state(s, TALLY_SESSION_BROKEN, err);
+	spin_unlock_irqrestore(&s->lock, flags);
+	tally_session_break(s, err);
+	if (conn)
+		tally_conn_put(conn);
+	tally_session_put(s);
+}
+
+static void link_conn_down(struct tally_conn *conn, int err)
+{
+	link_conn_end(conn->owner, conn, err);
+}
+
+static void link_send_active(struct tally_session *s, u16 type)
+{
+	struct tally_msg_active active = {
+		.slot = cpu_to_be16(s->peer_slot),
+	};
+
+	tally_session_send(s, type, &active, sizeof(active));
+}
+
+/*
+ * The link is complete: say so, once, to the layers above. The initiator hears of
+ * it before anything that they send, and may answer before the state has changed:
+ * what comes then waits for the mutex.
+ */
+static void link_go_live(struct tally_session *s)
+{
+	unsigned long flags;
+	bool live;
+
+	mutex_lock(&s->upcall);
+	if (!s->initiator)
+		link_send_active(s, TALLY_MSG_ACTIVE_ACK);
+	spin_lock_irqsave(&s->lock, flags);
+	live = s->lanes_up == s->lanes &&
+	       tally_session_set_state(s, TALLY_SESSION_LIVE, 0);
+	/* At once: a link that breaks now waits for down() before the next. */
+	if (live) {
+		s->announced = true;
+		s->lived = true;
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (live) {
+		tally_delay(LINK_LIVE);
+		s->owner_ops->live(s);
+		if (s->resumed)
+			tally_stat_inc(&s->node->stats,
+				       TALLY_STAT_SESSION_RESUMED);
+		tally_node_event(s->node, "up", s->name,
+				 s->resumed ? "resumed" : "new");
+		tally_rpc_resend(s);
+		s->node->ops->live(s, s->resumed);
+		mod_delayed_work(s->node->wq, &s->tick, 0);
+	}
+	mutex_unlock(&s->upcall);
+}
+
+/*
+ * Say what is due, once for a link: ACTIVE when every lane is up, ACTIVE_ACK when
+ * ACTIVE came besides. The last of the two that happen calls this, maybe when
+ * the next link is being opened.
+ */
+static void link_ready(struct tally_session *s)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&s->lock, flags);
+	due = s->state == TALLY_SESSION_OPENING && s->lanes_up == s->lanes &&
+	      (s->initiator || s->active) && !s->said;
+	if (due)
+		s->said = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (due && s->initiator)
+		link_send_active(s, TALLY_MSG_ACTIVE);
+	else if (due)
+		link_go_live(s);
+}
+
+static void link_lanes_work(struct work_struct *work)
+{
+	struct tally_session *s = container_of(work, struct tally_session,
+					       lanes_work);
+	unsigned int noio = memalloc_noio_save();
+
+	link_ready(s);
+	memalloc_noio_restore(noio);
+	tally_session_put(s);
+}
+
+static int lane_bind(struct tally_conn *conn, struct tally_dev *dev)
+{
+	struct tally_session *s = conn->owner;
+
+	if (dev != s->dev)
+		return -EXDEV;
+	conn->pd = s->pd;
+	return 0;
+}
+
+static void lane_up(struct tally_conn *conn)
+{
+	struct tally_session *s = conn->owner;
+	u8 lane = conn->priv.lane;
+	bool complete = false, wanted;
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	wanted = s->state == TALLY_SESSION_OPENING && !s->lane[lane];
+	if (wanted) {
+		s->lane[lane] = conn;
+		complete = ++s->lanes_up == s->lanes;
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (!wanted)
+		tally_conn_fail(conn, -ENOTCONN);
+	if (complete)
+		tally_session_queue(s, &s->lanes_work);
+}
+
+static const struct tally_conn_ops lane_ops = {
+	.bind = lane_bind,
+	.up = lane_up,
+	.down = link_conn_down,
+};
+
+/* What goes wrong breaks the link. */
+static void link_open_lane(struct tally_session *s, u8 lane)
+{
+	struct tally_conn_params params = {
+		.ops = &lane_ops,
+		.owner = s,
+		.stats = &s->node->stats,
+		.lease_ms = s->lease_ms,
+		.priv = {
+			.magic = cpu_to_be32(TALLY_WIRE_MAGIC),
+			.version = cpu_to_be16(TALLY_WIRE_VERSION),
+			.kind = TALLY_KIND_LANE,
+			.lane = lane,
+			.session = cpu_to_be64(s->id),
+		},
+	};
+	struct tally_conn *conn;
+
+	get_random_bytes(params.priv.nonce, sizeof(params.priv.nonce));
+	if (tally_auth_tag(&s->node->auth, s->key, &params.priv,
+			   params.priv.tag)) {
+		tally_session_break(s, -ENOTCONN);
+		return;
+	}
+	if (!link_conn_begin(s))
+		return;
+	conn = tally_conn_connect(s->node->net,
+				  (struct sockaddr *)&s->addr, &params);
+	if (IS_ERR(conn))
+		link_conn_end(s, NULL, PTR_ERR(conn));
+}
+
+static int link_active(struct tally_session *s, u16 type, const void *body,
+		       u32 len)
+{
+	const struct tally_msg_active *active = body;
+	bool initiator = type == TALLY_MSG_ACTIVE_ACK;
+	u16 slot = be16_to_cpu(active->slot);
+	bool first;
+	unsigned long flags;
+
+	if (len != sizeof(*active) || initiator != s->initiator ||
+	    memchr_inv(active->reserved, 0, sizeof(active->reserved)))
+		return -EPROTO;
+	if (initiator) {
+		link_go_live(s);
+		return 0;
+	}
+	if (slot <= TALLY_SLOT_HOME || slot > TALLY_SLOT_MAX)
+		return -EPROTO;
+	/* The peer's words know us by this number: it comes once for a link. */
+	spin_lock_irqsave(&s->lock, flags);
+	first = !s->active;
+	if (first)
+		s->my_slot = slot;
+	s->active = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (!first)
+		return -EPROTO;
+	tally_lease_renewed(s, s->asked_at);
+	link_ready(s);
+	return 0;
+}
+
+static int link_goodbye_came(struct tally_session *s, const void *body,
+			     u32 len)
+{
+	const struct tally_msg_goodbye *bye = body;
+
+	if (len != sizeof(*bye) || be32_to_cpu(bye->clean) > 1 ||
+	    memchr_inv(bye->reserved, 0, sizeof(bye->reserved)))
+		return -EPROTO;
+	if (bye->clean)
+		tally_lease_release(s);
+	tally_session_fence(s, -ENOTCONN);
+	return 0;
+}
+
+static int link_renew_came(struct tally_session *s, u16 type,
+			   const void *body, u32 len)
+{
+	const struct tally_msg_renew *renew = body;
+
+	if (len != sizeof(*renew))
+		return -EPROTO;
+	if (type == TALLY_MSG_RENEW_ACK)
+		return tally_lease_renewed(s, be64_to_cpu(renew->stamp));
+	tally_lease_extend(s);
+	tally_session_send(s, TALLY_MSG_RENEW_ACK, renew, sizeof(*renew));
+	return 0;
+}
+
+static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
+			 const void *body, u32 len)
+{
+	u16 type = be16_to_cpu(hdr->type);
+
+	if (be64_to_cpu(hdr->session) != s->id ||
+	    be16_to_cpu(hdr->slot) != s->peer_slot)
+		return -EPROTO;
+	switch (type) {
+	case TALLY_MSG_ACTIVE:
+	case TALLY_MSG_ACTIVE_ACK:
+		return link_active(s, type, body, len);
+	case TALLY_MSG_GOODBYE:
+		return link_goodbye_came(s, body, len);
+	case TALLY_MSG_RENEW:
+	case TALLY_MSG_RENEW_ACK:
+		return link_renew_came(s, type, body, len);
+	}
+	if (!tally_session_is_live(s)) {
+		/* See link_go_live(). */
+		mutex_lock(&s->upcall);
+		mutex_unlock(&s->upcall);
+		if (!tally_session_is_live(s))
+			return -EPROTO;
+	}
+	if (type == TALLY_MSG_REPLY)
+		return tally_rpc_receive_reply(s, hdr, body, len);
+	if (type >= TALLY_MSG_ATTACH && type < TALLY_MSG_FORGET)
+		return tally_rpc_receive_request(s, hdr, body, len);
+	if (type >= TALLY_MSG_FORGET)
+		return s->node->ops->message(s, type, body, len);
+	return -EPROTO;
+}
+
+/*
+ * What comes may be what memory waits for, a lock handed over among others:
+ * no allocation on this way starts writing back.
+ */
+static void link_message(struct tally_conn *conn, const struct tally_hdr *hdr,
+			 const void *body, u32 len)
+{
+	struct tally_session *s = conn->owner;
+	unsigned int noio;
+	int err;
+
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER ||
+	    READ_ONCE(s->state) == TALLY_SESSION_BROKEN)
+		return;
+	noio = memalloc_noio_save();
+	err = link_dispatch(s, hdr, body, len);
+	memalloc_noio_restore(noio);
+	if (err == -ENOMEM)
+		tally_session_break(s, err);	/* a message is lost only with its link */
+	else if (err)
+		tally_session_violation(s, "message out of place");
+}
+
+static const struct tally_conn_ops ctrl_ops = {
+	.down = link_conn_down,
+	.message = link_message,
+};
+
+/**
+ * tally_link_open - begin a link
+ * @s: session without a link, whose down() was called
+ * @ctrl: its control conn; the owner's reference passes to the session
+ * @resumed: it was LIVE before
+ * @initiator: we open the lanes
+ * @key: session key of this link
+ * @since: our clock (CLOCK_BOOTTIME ns) before the message that makes the peer,
+ *	as home, count for this link was sent
+ *
+ * Context: from @ctrl's message() upcall; sleeps.
+ * Return: 0; -ENOTCONN when the session cannot have a link (then @ctrl is
+ * still the caller's).
+ */
+int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
+		    bool resumed, bool initiator, const u8 *key, u64 since)
+{
+	unsigned long flags;
+	bool opened = false;
+	u32 i;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (!s->conns && !s->announced &&
+	    tally_session_set_state(s, TALLY_SESSION_OPENING, 0)) {
+		opened = true;
+		s->ctrl = ctrl;
+		s->conns = 1;
+		s->link_nr++;
+		s->resumed = resumed;
+		s->active = false;
+		s->said = false;
+		s->initiator = initiator;
+		memcpy(s->key, key, sizeof(s->key));
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (!opened)
+		return -ENOTCONN;
+	tally_session_get(s);
+	ctrl->owner = s;
+	ctrl->ops = &ctrl_ops;
+	tally_lease_start(s, since, initiator);
+	if (!initiator)
+		return 0;
+	for (i = 0; i < s->lanes; i++)
+		link_open_lane(s, i);
+	return 0;
+}
+
+/*
+ * May this connection be a lane? @params: filled when it may. CM handler;
+ * sleeps for the MAC. Return: why not, or TALLY_REFUSE_NONE, and
+ * tally_link_lane_accepted() must follow.
+ */
+enum tally_refusal tally_link_lane_request(struct tally_session *s,
+					   struct tally_dev *dev,
+					   const struct tally_cm_req *req,
+					   struct tally_conn_params *params)
+{
+	u8 tag[TALLY_TAG_SIZE];
+
+	if (s->initiator || dev != s->dev || req->lane >= s->lanes ||
+	    READ_ONCE(s->state) != TALLY_SESSION_OPENING)
+		return TALLY_REFUSE_STALE;
+	if (tally_auth_tag(&s->node->auth, s->key, req, tag) ||
+	    crypto_memneq(tag, req->tag, sizeof(tag)))
+		return TALLY_REFUSE_BAD_TAG;
+	if (!link_conn_begin(s))
+		return TALLY_REFUSE_STALE;
+	params->ops = &lane_ops;
+	params->owner = s;
+	params->pd = s->pd;
+	params->lease_ms = s->lease_ms;
+	params->messages = false;
+	return TALLY_REFUSE_NONE;
+}
+
+/*
+ * What became of it: the conn, whose reference passes to the session, or NULL.
+ */
+void tally_link_lane_accepted(struct tally_session *s,
+			      struct tally_conn *conn)
+{
+	if (!conn)
+		link_conn_end(s, NULL, -ENOTCONN);
 }
 
 /* The node's last reference may go here: its workqueue ends elsewhere. */
@@ -23,8 +431,10 @@ static void session_free(struct work_struct *work)
 	struct tally_session *s = container_of(work, struct tally_session,
 					       free_work);
 
-	tally_rpc_destroy(s);
-	tally_node_slot_put(s->node, s->peer_slot);
+	kvfree(s->rpc);
+	/* Every bit of the slot has been swept. */
+	if (s->peer_slot)
+		xa_erase(&s->node->slots, s->peer_slot);
 	s->owner_ops->put(s->peer);
 	tally_node_put(s->node);
 	memzero_explicit(s->key, sizeof(s->key));
@@ -46,27 +456,16 @@ static void session_tell_down(struct tally_session *s)
 	s->announced = false;
 	tally_node_event(s->node, "down", s->name,
 			 s->state == TALLY_SESSION_OVER ? "over" : "broken");
-	upper(s)->down(s);
-}
-
-/* Under s->upcall: the holders hear of it before the QPs are gone. */
-static void session_tell_lost(struct tally_session *s)
-{
-	lockdep_assert_held(&s->upcall);
-	if (s->told || READ_ONCE(s->state) != TALLY_SESSION_OVER)
-		return;
-	s->told = true;
-	trace_tally_session_lost(s->id, s->error);
-	upper(s)->lost(s);
+	s->node->ops->down(s);
 }
 
 /* Under s->upcall: everything made on the device is given up here. */
 static void session_tell_over(struct tally_session *s)
 {
 	lockdep_assert_held(&s->upcall);
-	tally_lease_stop(s);
+	cancel_delayed_work_sync(&s->tick);
 	tally_rpc_close(s);
-	upper(s)->over(s);
+	s->node->ops->over(s);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_FENCED);
 	tally_node_event(s->node, "over", s->name, "");
 	trace_tally_session_fenced(s->id, s->error);
@@ -92,14 +491,17 @@ static void session_link_work(struct work_struct *work)
 	/* Memory may wait for what is done here. */
 	noio = memalloc_noio_save();
 	mutex_lock(&s->upcall);
-	session_tell_lost(s);
+	/* The holders hear of it before the QPs are gone. */
+	if (!s->told && READ_ONCE(s->state) == TALLY_SESSION_OVER) {
+		s->told = true;
+		trace_tally_session_lost(s->id, s->error);
+		s->node->ops->lost(s);
+	}
 	spin_lock_irq(&s->lock);
 	settled = !s->conns;
 	broken = s->state == TALLY_SESSION_BROKEN;
 	lived = s->lived;
-	end = s->ending && settled;
-	if (end)
-		s->ending = false;
+	end = s->state == TALLY_SESSION_OVER && !s->over && settled;
 	spin_unlock_irq(&s->lock);
 	if (settled && (broken || end))
 		session_tell_down(s);
@@ -113,7 +515,7 @@ static void session_link_work(struct work_struct *work)
 	else if (settled && broken)
 		tally_session_fence(s, s->error);	/* nothing to come back to */
 	if (end)
-		tally_session_put(s);	/* the one create() took */
+		tally_session_put(s);	/* the one tally_session_start() took */
 	tally_session_put(s);
 }
 
@@ -125,8 +527,13 @@ static void session_gone(struct tally_dev_user *user)
 	tally_session_fence(s, -ENETDOWN);
 }
 
-static struct tally_session *
-session_alloc(struct tally_dev *dev, const struct tally_session_params *params)
+/*
+ * A new session, without a link. Until tally_session_start() its maker fills in
+ * all above @dev in its struct, but for @node and @peer_slot. Return: a
+ * reference or NULL.
+ */
+struct tally_session *tally_session_alloc(struct tally_node *node,
+					  struct tally_dev *dev)
 {
 	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
 
@@ -136,22 +543,11 @@ session_alloc(struct tally_dev *dev, const struct tally_session_params *params)
 	spin_lock_init(&s->lock);
 	mutex_init(&s->upcall);
 	init_waitqueue_head(&s->wait);
+	INIT_DELAYED_WORK(&s->tick, tally_lease_tick);
 	INIT_WORK(&s->link_work, session_link_work);
-	INIT_WORK(&s->lanes_work, tally_link_lanes_work);
+	INIT_WORK(&s->lanes_work, link_lanes_work);
 	INIT_WORK(&s->free_work, session_free);
-	tally_lease_init(s);
-	s->node = tally_node_get(params->node);
-	s->peer = params->peer;
-	s->owner_ops = params->owner_ops;
-	strscpy(s->name, params->name, sizeof(s->name));
-	s->addr = *params->addr;
-	s->id = params->id;
-	s->peer_incarnation = params->incarnation;
-	s->peer_epoch = params->epoch;
-	s->peer_features = params->features;
-	s->my_slot = params->my_slot;
-	s->lanes = params->lanes;
-	s->lease_ms = params->lease_ms;
+	s->node = tally_node_get(node);
 	s->state = TALLY_SESSION_BROKEN;	/* no link yet */
 	s->dev = dev;
 	s->watch.gone = session_gone;
@@ -161,23 +557,28 @@ session_alloc(struct tally_dev *dev, const struct tally_session_params *params)
 /* All that may fail before the layers above know it. */
 static int session_prepare(struct tally_session *s)
 {
+	struct tally_node *node = s->node;
+	u32 slot;
 	int err;
 
 	err = tally_rpc_create(s);
 	if (err)
 		return err;
-	err = tally_node_slot_get(s->node, s);
+	/* Slots go round, so that one is not used again soon. */
+	err = xa_alloc_cyclic(&node->slots, &slot, s,
+			      XA_LIMIT(TALLY_SLOT_HOME + 1, TALLY_SLOT_MAX),
+			      &node->slot_next, GFP_KERNEL);
 	if (err < 0)
-		return err;
-	s->peer_slot = err;
+		return err == -EBUSY ? -ENOSPC : err;
+	s->peer_slot = slot;
 	s->pd = ib_alloc_pd(s->dev->ibdev, 0);
 	if (IS_ERR(s->pd))
 		return PTR_ERR(s->pd);
-	err = rhashtable_lookup_insert_fast(&s->node->sessions, &s->by_id,
+	err = rhashtable_lookup_insert_fast(&node->sessions, &s->by_id,
 					    tally_sessions_params);
 	if (err)
 		goto err_pd;
-	err = upper(s)->created(s);
+	err = s->node->ops->created(s);
 	if (err)
 		goto err_unhash;
 	return 0;
@@ -189,82 +590,57 @@ err_pd:
 	return err;
 }
 
-/**
- * tally_session_create - a new session with a peer
- * @dev: device of its control conn
- * @params: what was agreed; the reference to its owner passes on, whatever is
- *	returned
- *
- * Context: process; sleeps. It has no link until tally_link_open(), and may be
- * OVER already when its device went away meanwhile.
- * Return: the session, referenced for the caller, or ERR_PTR: -EEXIST when the
- * node has one of that id, -ENOMEM, -ENETDOWN, …
+/*
+ * A session begins. It has no link until tally_link_open(), and may be OVER
+ * already when its device went away meanwhile. Process context; takes over the
+ * reference when it fails: -EEXIST when the node has one of that id, -ENOMEM,
+ * -ENOSPC, ...
  */
-struct tally_session *
-tally_session_create(struct tally_dev *dev,
-		     const struct tally_session_params *params)
+int tally_session_start(struct tally_session *s)
 {
-	struct tally_session *s = session_alloc(dev, params);
 	int err;
 
-	if (!s) {
-		params->owner_ops->put(params->peer);
-		return ERR_PTR(-ENOMEM);
-	}
-	tally_dev_hold(dev);
+	tally_dev_hold(s->dev);
 	err = session_prepare(s);
 	if (err) {
-		tally_dev_put(dev);
+		tally_dev_put(s->dev);
 		tally_session_put(s);
-		return ERR_PTR(err);
+		return err;
 	}
-	tally_session_get(s);	/* the first ends with over() */
+	tally_session_get(s);	/* ends with over() */
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_NEW);
 	/* Last: from here on the device may end it. */
-	if (tally_dev_watch(dev, &s->watch))
+	if (tally_dev_watch(s->dev, &s->watch))
 		tally_session_fence(s, -ENETDOWN);
-	return s;
+	return 0;
 }
 
-/**
- * tally_session_break_wait - break the link and wait until it is gone
- * @s: the session
- * @err: why
- *
- * Context: process; sleeps, bounded.
- * Return: 0 when every QP of it is destroyed; -ETIMEDOUT.
+/*
+ * Break the link and wait until every QP of it is destroyed. Sleeps, bounded.
+ * Return: 0 or -ETIMEDOUT.
  */
 int tally_session_break_wait(struct tally_session *s, int err)
 {
 	tally_session_break(s, err);
-	if (!wait_event_timeout(s->wait, !READ_ONCE(s->conns) &&
-				!READ_ONCE(s->announced), LINK_DOWN_WAIT))
-		return -ETIMEDOUT;
-	return 0;
+	return wait_event_timeout(s->wait, !READ_ONCE(s->conns) &&
+				  !READ_ONCE(s->announced), LINK_DOWN_WAIT) ?
+	       0 : -ETIMEDOUT;
 }
 
-/**
- * tally_session_fence_wait - fence a session and wait for its end
- * @s: the session
- * @err: why
- *
- * Context: process; sleeps, bounded.
- * Return: 0 when it has ended; -ETIMEDOUT.
+/*
+ * Fence a session and wait for its end. Sleeps, bounded. Return: 0 or
+ * -ETIMEDOUT.
  */
 int tally_session_fence_wait(struct tally_session *s, int err)
 {
 	tally_session_fence(s, err);
-	if (!wait_event_timeout(s->wait, READ_ONCE(s->over), LINK_DOWN_WAIT))
-		return -ETIMEDOUT;
-	return 0;
+	return wait_event_timeout(s->wait, READ_ONCE(s->over),
+				  LINK_DOWN_WAIT) ? 0 : -ETIMEDOUT;
 }
 
-/**
- * tally_session_goodbye - leave in good order
- * @s: the session
- *
- * Context: process; waits for the peer to hang up, at most half a second,
- * then fences the session and waits for that, bounded.
+/*
+ * Leave in good order: wait for the peer to hang up, at most half a second,
+ * then fence the session and wait for that, bounded.
  */
 void tally_session_goodbye(struct tally_session *s)
 {
@@ -272,7 +648,7 @@ void tally_session_goodbye(struct tally_session *s)
 
 	mutex_lock(&s->upcall);
 	if (s->announced)
-		upper(s)->leave(s);
+		s->node->ops->leave(s);
 	mutex_unlock(&s->upcall);
 	if (!tally_session_send(s, TALLY_MSG_GOODBYE, &bye, sizeof(bye)))
 		wait_event_timeout(s->wait, READ_ONCE(s->over) ||

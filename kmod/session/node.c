@@ -10,46 +10,26 @@ static void node_release(struct kref *ref)
 	queue_work(node->end_wq, &node->free_work);
 }
 
-/**
- * tally_node_get - take a reference
- * @node: a node the caller may use
- *
- * Return: @node.
- */
 struct tally_node *tally_node_get(struct tally_node *node)
 {
 	kref_get(&node->ref);
 	return node;
 }
 
-/**
- * tally_node_put - give a reference back
- * @node: the node
- *
- * Context: any.
- */
+/* Any context. */
 void tally_node_put(struct tally_node *node)
 {
 	kref_put(&node->ref, node_release);
 }
 
-/**
- * tally_node_running - may new work begin?
- * @node: the node
- *
- * Return: false once it is being stopped.
- */
+/* May new work begin? Not once it is being stopped. */
 bool tally_node_running(struct tally_node *node)
 {
 	return READ_ONCE(node->state) == TALLY_NODE_RUNNING;
 }
 
-/**
- * tally_node_event - tell the monitors
- * @node: where it happened
- * @event: what, one word
- * @subject: to what
- * @detail: more, may be ""
+/*
+ * Tell the monitors: @event, one word, happened to @subject; @detail may be "".
  */
 void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail)
@@ -57,15 +37,10 @@ void tally_node_event(struct tally_node *node, const char *event,
 	node->ops->event(node, event, subject, detail);
 }
 
-/**
- * tally_user_add - a node gets a user
- * @node: the node
- * @user: record owned by the caller, filled here
- * @what: "file", "mount" or "kernel"
- * @arena: name of an arena, or ""
- * @object: name of an object, or ""
- *
- * Context: process; the current task is remembered.
+/*
+ * A node gets a user, the current task: @what is "file", "mount" or "kernel";
+ * @arena and @object are names, or "". Fills @user, the caller's. Process
+ * context.
  */
 void tally_user_add(struct tally_node *node, struct tally_user *user,
 		    const char *what, const char *arena, const char *object)
@@ -81,11 +56,6 @@ void tally_user_add(struct tally_node *node, struct tally_user *user,
 	mutex_unlock(&node->lock);
 }
 
-/**
- * tally_user_del - it no longer uses the node
- * @node: the node
- * @user: from tally_user_add()
- */
 void tally_user_del(struct tally_node *node, struct tally_user *user)
 {
 	mutex_lock(&node->lock);
@@ -93,35 +63,3 @@ void tally_user_del(struct tally_node *node, struct tally_user *user)
 	mutex_unlock(&node->lock);
 }
 
-/**
- * tally_node_slot_get - a node slot in our words for a session
- * @node: our node
- * @s: the session
- *
- * Slots go round, so that one is not used again soon.
- *
- * Return: the slot, or -ENOSPC, -ENOMEM.
- */
-int tally_node_slot_get(struct tally_node *node, struct tally_session *s)
-{
-	u32 slot;
-	int err;
-
-	err = xa_alloc_cyclic(&node->slots, &slot, s,
-			      XA_LIMIT(TALLY_SLOT_HOME + 1, TALLY_SLOT_MAX),
-			      &node->slot_next, GFP_KERNEL);
-	if (err < 0)
-		return err == -EBUSY ? -ENOSPC : err;
-	return slot;
-}
-
-/**
- * tally_node_slot_put - every bit of the slot has been swept
- * @node: our node
- * @slot: the slot, 0 for none
- */
-void tally_node_slot_put(struct tally_node *node, u16 slot)
-{
-	if (slot)
-		xa_erase(&node->slots, slot);
-}

@@ -31,7 +31,7 @@ struct tally_listener;
 struct tally_node;
 struct tally_peer;
 struct tally_session;
-struct tally_session_ops;
+struct tally_sreq;
 struct tally_views;
 
 enum tally_node_state {
@@ -83,21 +83,45 @@ struct tally_user {
 
 /**
  * struct tally_node_ops - the layers above, given once
- * @session: see struct tally_session_ops
  * @node_start: make node->arenas and node->views
  * @node_stop: no new users; wake waiters with -ESHUTDOWN, delete arenas; all
  *	sessions are OVER already
  * @node_free: last reference is gone
  * @event: something to be told to listeners (netlink monitor); any context
  *	that may sleep
+ * @created: a new session: make its per-session state. May sleep.
+ * @live: the link is up (again): may send. @resumed: it was LIVE before.
+ * @down: the link broke; its QPs are destroyed, so every op on a lane has
+ *	completed and nothing of this session is on the wire
+ * @lost: the session is OVER, its QPs may still exist: tell every holder of
+ *	a tenure at the peer now. May not sleep for long.
+ * @over: fenced: the QPs are destroyed. Destroy every MR made for the peer,
+ *	drop attachments both ways, end locks (class external: not before
+ *	session->reclaim_at). Called once, after down(). May sleep.
+ * @leave: we are going away: give up every tenure held at that peer and tell
+ *	its users, so that GOODBYE can say "clean". May sleep.
+ * @request: a request; reply now or later. Rx work: may sleep for memory,
+ *	not for the network.
+ * @message: a one-way message (types 64 and up). Rx work. Return 0, or a
+ *	negative errno when the peer broke the protocol: the link is closed.
+ *
+ * created, live, down, lost and over of one session never run at the same time.
  */
 struct tally_node_ops {
-	const struct tally_session_ops *session;
 	int (*node_start)(struct tally_node *node);
 	void (*node_stop)(struct tally_node *node);
 	void (*node_free)(struct tally_node *node);
 	void (*event)(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail);
+	int (*created)(struct tally_session *s);
+	void (*live)(struct tally_session *s, bool resumed);
+	void (*down)(struct tally_session *s);
+	void (*lost)(struct tally_session *s);
+	void (*over)(struct tally_session *s);
+	void (*leave)(struct tally_session *s);
+	void (*request)(struct tally_session *s, struct tally_sreq *req);
+	int (*message)(struct tally_session *s, u16 type, const void *body,
+		       u32 len);
 };
 
 /**
@@ -141,7 +165,6 @@ struct tally_peer_ops {
  * @user_last: id of the last one
  * @half_lock: protects @half and @half_count
  * @half: half-open handshakes
- * @half_count: how many
  * @slots: node slot -> session, for the words of our arenas
  * @slot_next: slots are given round-robin
  * @sessions: sessions by id
@@ -178,7 +201,6 @@ struct tally_node {
 	u64 user_last;
 	spinlock_t half_lock;	/* half-open handshakes */
 	struct list_head half;
-	u32 half_count;
 	struct xarray slots;
 	u32 slot_next;
 	struct rhashtable sessions;
@@ -199,8 +221,5 @@ void tally_node_event(struct tally_node *node, const char *event,
 void tally_user_add(struct tally_node *node, struct tally_user *user,
 		    const char *what, const char *arena, const char *object);
 void tally_user_del(struct tally_node *node, struct tally_user *user);
-
-int tally_node_slot_get(struct tally_node *node, struct tally_session *s);
-void tally_node_slot_put(struct tally_node *node, u16 slot);
 
 #endif

@@ -3,7 +3,6 @@
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include "session/handshake.h"
-#include "session/link.h"
 #include "session/nodes.h"
 #include "transport/listen.h"
 
@@ -155,14 +154,14 @@ err_free:
 	return ERR_PTR(err);
 }
 
-static struct tally_node *node_lookup(struct net *net, const char *name)
+static struct tally_node *node_lookup(u32 netns, const char *name)
 {
 	struct tally_node *node;
 
 	lockdep_assert_held(&nodes_lock);
 	list_for_each_entry(node, &nodes, list)
-		if (net_eq(node->net, net) &&
-		    (!name || !*name || !strcmp(node->config.name, name)))
+		if (node->net->ns.inum == netns &&
+		    (!name || !strcmp(node->config.name, name)))
 			return node;
 	return NULL;
 }
@@ -171,19 +170,16 @@ static int node_start(struct tally_node *node, const char **reason)
 {
 	int err;
 
+	*reason = "this kernel has no hmac(sha256)";
 	err = tally_auth_init(&node->auth);
-	if (err) {
-		*reason = "this kernel has no hmac(sha256)";
-		node->auth.hmac = NULL;
+	if (err)
 		return err;
-	}
-	if (node->config.key[0]) {
+	*reason = "no logon key of that description with 16 to 64 bytes";
+	if (node->config.key[0])
 		err = tally_auth_load(&node->auth, node->config.key);
-		if (err) {
-			*reason = "no logon key of that description with 16 to 64 bytes";
-			return err;
-		}
-	}
+	if (err)
+		return err;
+	*reason = NULL;
 	/* Renewals run here, and must not be late because the machine is busy. */
 	node->wq = alloc_workqueue("tally-%s", WQ_UNBOUND | WQ_HIGHPRI |
 				   WQ_MEM_RECLAIM, 0, node->config.name);
@@ -209,14 +205,10 @@ err_stop:
 	return err;
 }
 
-/**
- * tally_node_add - start a node
- * @net: namespace it lives in
- * @config: what it is to be; checked by the caller
- * @reason: gets a constant sentence on error
- *
- * Context: process; the caller's keyrings are searched.
- * Return: 0, -EEXIST, -EADDRINUSE, -ENOKEY, -ENOMEM, …
+/*
+ * Start a node as @config, which the caller has checked, says. The caller's
+ * keyrings are searched. @reason: gets a constant sentence on error, or stays
+ * as it is. Return: 0, -EEXIST, -EADDRINUSE, -ENOKEY, -ENOMEM, ...
  */
 int tally_node_add(struct net *net, const struct tally_node_config *config,
 		   const char **reason)
@@ -228,7 +220,7 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	mutex_lock(&nodes_lock);
-	if (node_lookup(net, config->name)) {
+	if (node_lookup(net->ns.inum, config->name)) {
 		*reason = "a node of that name exists";
 		err = -EEXIST;
 	} else {
@@ -244,75 +236,50 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 	return err;
 }
 
-/**
- * tally_node_del - begin to stop a node
- * @node: the node, referenced by the caller
- *
- * New operations get -ESHUTDOWN from now on. It leaves the list when all is
- * done; node->stopped is completed then.
- *
- * Return: 0; -EALREADY.
+/*
+ * Begin to stop a node: new operations get -ESHUTDOWN from now on. It leaves
+ * the list when all is done; node->stopped is completed then. Return: 0 or
+ * -EALREADY.
  */
 int tally_node_del(struct tally_node *node)
 {
-	bool first;
+	int err = -EALREADY;
 
 	mutex_lock(&node->lock);
-	first = node->state == TALLY_NODE_RUNNING;
-	if (first)
+	if (node->state == TALLY_NODE_RUNNING) {
 		WRITE_ONCE(node->state, TALLY_NODE_STOPPING);
+		queue_work(nodes_wq, &node->stop_work);
+		err = 0;
+	}
 	mutex_unlock(&node->lock);
-	if (!first)
-		return -EALREADY;
-	queue_work(nodes_wq, &node->stop_work);
-	return 0;
+	return err;
 }
 
-/**
- * tally_node_find - find a node by name
- * @net: namespace
- * @name: its name; NULL or "" for the first
- *
- * Return: referenced, or NULL.
+/*
+ * A node by name in any namespace, which may have lost its own: @netns is its
+ * inode number. Return: referenced, or NULL.
  */
-struct tally_node *tally_node_find(struct net *net, const char *name)
+struct tally_node *tally_node_find_in(u32 netns, const char *name)
 {
 	struct tally_node *node;
 
 	mutex_lock(&nodes_lock);
-	node = node_lookup(net, name);
+	node = node_lookup(netns, name);
 	if (node)
 		tally_node_get(node);
 	mutex_unlock(&nodes_lock);
 	return node;
 }
 
-/**
- * tally_node_find_in - find a node in any namespace
- * @netns: inode number of the namespace, which may have lost its name
- * @name: name of the node
- *
- * Return: referenced, or NULL.
- */
-struct tally_node *tally_node_find_in(u32 netns, const char *name)
+/* A node by name; NULL or "" for the first. Return: referenced, or NULL. */
+struct tally_node *tally_node_find(struct net *net, const char *name)
 {
-	struct tally_node *node, *found = NULL;
-
-	mutex_lock(&nodes_lock);
-	list_for_each_entry(node, &nodes, list)
-		if (node->net->ns.inum == netns &&
-		    !strcmp(node->config.name, name))
-			found = tally_node_get(node);
-	mutex_unlock(&nodes_lock);
-	return found;
+	return tally_node_find_in(net->ns.inum, name && *name ? name : NULL);
 }
 
-/**
- * tally_node_next - walk the nodes of a namespace
- * @net: namespace, NULL for all
- * @after: id of the one before, 0 to begin
- *
- * Return: the next one, referenced, or NULL.
+/*
+ * Walk the nodes of a namespace, NULL for all. @after: id of the one before, 0
+ * to begin. Return: the next one, referenced, or NULL.
  */
 struct tally_node *tally_node_next(struct net *net, u32 after)
 {
@@ -329,12 +296,7 @@ struct tally_node *tally_node_next(struct net *net, u32 after)
 	return next;
 }
 
-/**
- * tally_nodes_init - there is no node yet
- * @ops: the layers above
- *
- * Return: 0 or -ENOMEM.
- */
+/* @ops: the layers above. Return: 0 or -ENOMEM. */
 int tally_nodes_init(const struct tally_node_ops *ops)
 {
 	node_ops = ops;
@@ -348,24 +310,12 @@ int tally_nodes_init(const struct tally_node_ops *ops)
 	return -ENOMEM;
 }
 
-/**
- * tally_nodes_exit - stop every node and wait for it
- *
- * Context: process. Netlink is gone: no node can be added.
- */
+/* Stop every node and wait for it. Netlink is gone: no node can be added. */
 void tally_nodes_exit(void)
 {
 	struct tally_node *node;
 
-	for (;;) {
-		mutex_lock(&nodes_lock);
-		node = list_first_entry_or_null(&nodes, struct tally_node,
-						list);
-		if (node)
-			tally_node_get(node);
-		mutex_unlock(&nodes_lock);
-		if (!node)
-			break;
+	while ((node = tally_node_next(NULL, 0))) {
 		tally_node_del(node);
 		wait_for_completion(&node->stopped);
 		tally_node_put(node);

@@ -3,7 +3,6 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include "session/lease.h"
 #include "session/peer.h"
 
 #define BACKOFF_MIN	20	/* ms */
@@ -17,44 +16,15 @@ static void peer_free(struct kref *ref)
 	kfree_rcu(peer, rcu);
 }
 
-/**
- * tally_peer_get - take a reference
- * @peer: a peer the caller may use
- *
- * Return: @peer.
- */
 struct tally_peer *tally_peer_get(struct tally_peer *peer)
 {
 	kref_get(&peer->ref);
 	return peer;
 }
 
-/**
- * tally_peer_put - give a reference back
- * @peer: the peer
- */
 void tally_peer_put(struct tally_peer *peer)
 {
 	kref_put(&peer->ref, peer_free);
-}
-
-/* Try again after @ms; the node's reference keeps the peer until stop. */
-static void peer_retry(struct tally_peer *peer, u32 ms)
-{
-	lockdep_assert_held(&peer->lock);
-	if (!peer->dead)
-		mod_delayed_work(peer->node->wq, &peer->connect,
-				 msecs_to_jiffies(ms));
-}
-
-/* The wait doubles; a random quarter keeps two sides from meeting for ever. */
-static void peer_backoff(struct tally_peer *peer)
-{
-	u32 ms = peer->backoff_ms;
-
-	lockdep_assert_held(&peer->lock);
-	peer->backoff_ms = min_t(u32, 2 * ms, BACKOFF_MAX);
-	peer_retry(peer, ms + get_random_u32_below(ms / 4 + 1));
 }
 
 static bool peer_needs_link(struct tally_peer *peer)
@@ -63,6 +33,22 @@ static bool peer_needs_link(struct tally_peer *peer)
 	return !peer->dead && !peer->attempt &&
 	       (!peer->session ||
 		READ_ONCE(peer->session->state) == TALLY_SESSION_BROKEN);
+}
+
+/*
+ * Try again after a while, where that is needed; the node's reference keeps the
+ * peer until stop. The wait doubles; a random quarter keeps two sides from
+ * meeting for ever.
+ */
+static void peer_retry(struct tally_peer *peer)
+{
+	u32 ms = peer->backoff_ms;
+
+	if (!peer_needs_link(peer))
+		return;
+	peer->backoff_ms = min_t(u32, 2 * ms, BACKOFF_MAX);
+	ms += get_random_u32_below(ms / 4 + 1);
+	mod_delayed_work(peer->node->wq, &peer->connect, msecs_to_jiffies(ms));
 }
 
 static void peer_connect(struct work_struct *work)
@@ -75,27 +61,21 @@ static void peer_connect(struct work_struct *work)
 	/* Memory may wait for the session that is resumed. */
 	noio = memalloc_noio_save();
 	mutex_lock(&peer->lock);
-	if (peer_needs_link(peer)) {
-		err = 0;
-		if (!peer->half_count) {
-			peer->connects++;
-			err = peer->node->peer_ops->connect(peer);
-		}
+	if (peer_needs_link(peer) && !peer->half_count) {
+		peer->connects++;
+		err = peer->node->peer_ops->connect(peer);
 		if (err)
 			peer->last_error = err;
-		if (err || peer->half_count)
-			peer_backoff(peer);
 	}
+	/* Still, while the peer tries itself, or where the attempt failed. */
+	peer_retry(peer);
 	mutex_unlock(&peer->lock);
 	memalloc_noio_restore(noio);
 }
 
-/**
- * tally_peer_failed - our attempt at a peer came to nothing
- * @peer: the peer
- * @err: errno
- * @refusal: enum tally_refusal when we were turned away, else 0
- * @text: the sentence that came with it, or NULL
+/*
+ * Our attempt came to nothing. @refusal: enum tally_refusal when we were turned
+ * away, else 0. @text: the sentence that came with it, or "".
  */
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text)
@@ -103,9 +83,8 @@ void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 	mutex_lock(&peer->lock);
 	peer->last_error = err;
 	peer->last_refusal = refusal;
-	strscpy(peer->last_text, text ?: "", sizeof(peer->last_text));
-	if (peer_needs_link(peer))
-		peer_backoff(peer);
+	strscpy(peer->last_text, text, sizeof(peer->last_text));
+	peer_retry(peer);
 	mutex_unlock(&peer->lock);
 }
 
@@ -131,7 +110,7 @@ static void peer_link_lost(struct tally_session *s)
 	mutex_lock(&peer->lock);
 	peer->backoff_ms = BACKOFF_MIN;
 	if (peer_needs_link(peer))
-		peer_retry(peer, 0);
+		mod_delayed_work(peer->node->wq, &peer->connect, 0);
 	mutex_unlock(&peer->lock);
 }
 
@@ -144,8 +123,7 @@ static void peer_session_over(struct tally_session *s)
 	mine = peer->session == s;
 	if (mine)
 		peer->session = NULL;
-	if (peer_needs_link(peer))
-		peer_backoff(peer);
+	peer_retry(peer);
 	mutex_unlock(&peer->lock);
 	if (mine)
 		tally_session_put(s);
@@ -158,30 +136,23 @@ static const struct tally_session_owner_ops peer_owner_ops = {
 	.put = tally_peer_put,
 };
 
-/**
- * tally_peer_session_new - a new session begins
- * @peer: the peer
- * @dev: device of its control conn
- * @params: what was agreed; all that the peer knows is filled in here
- *
- * Return: the session, referenced for the caller, or ERR_PTR: -ESHUTDOWN when
- * the peer was deleted or has a session already.
+/*
+ * A new session begins; all that the peer knows of it is filled in here. Takes
+ * over the reference to @s when it fails: -ESHUTDOWN when the peer was deleted
+ * or has a session already.
  */
-struct tally_session *
-tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
-		       struct tally_session_params *params)
+int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 {
-	struct tally_session *s;
 	bool set;
+	int err;
 
-	params->node = peer->node;
-	params->peer = tally_peer_get(peer);
-	params->owner_ops = &peer_owner_ops;
-	params->name = peer->name;
-	params->addr = &peer->addr;
-	s = tally_session_create(dev, params);
-	if (IS_ERR(s))
-		return s;
+	s->peer = tally_peer_get(peer);
+	s->owner_ops = &peer_owner_ops;
+	strscpy(s->name, peer->name, sizeof(s->name));
+	s->addr = peer->addr;
+	err = tally_session_start(s);
+	if (err)
+		return err;
 	/* It may be OVER already: then over() has been here before us. */
 	mutex_lock(&peer->lock);
 	set = !peer->dead && !peer->session &&
@@ -190,30 +161,13 @@ tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
 		peer->session = tally_session_get(s);
 	mutex_unlock(&peer->lock);
 	if (set)
-		return s;
+		return 0;
 	tally_session_fence_wait(s, -ESHUTDOWN);
 	tally_session_put(s);
-	return ERR_PTR(-ESHUTDOWN);
+	return -ESHUTDOWN;
 }
 
-/**
- * tally_peer_saw_epoch - a home told its epoch
- * @peer: the peer
- * @epoch: the epoch; lower ones are refused from now on
- */
-void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch)
-{
-	mutex_lock(&peer->lock);
-	peer->seen_epoch = max(peer->seen_epoch, epoch);
-	mutex_unlock(&peer->lock);
-}
-
-/**
- * tally_peer_any_session - the session, whatever its state
- * @peer: the peer
- *
- * Return: referenced, or NULL.
- */
+/* The session, whatever its state, referenced, or NULL. */
 struct tally_session *tally_peer_any_session(struct tally_peer *peer)
 {
 	struct tally_session *s;
@@ -224,12 +178,7 @@ struct tally_session *tally_peer_any_session(struct tally_peer *peer)
 	return s;
 }
 
-/**
- * tally_peer_session - the session, if it is LIVE or BROKEN
- * @peer: the peer
- *
- * Return: referenced, or NULL.
- */
+/* The session, if it is LIVE or BROKEN, referenced, or NULL. */
 struct tally_session *tally_peer_session(struct tally_peer *peer)
 {
 	struct tally_session *s = tally_peer_any_session(peer);
@@ -244,36 +193,23 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 	return NULL;
 }
 
-/**
- * tally_peer_find - find a peer by name
- * @node: our node
- * @name: its name
- *
- * Context: any.
- * Return: referenced, or NULL.
- */
+/* A peer by name, referenced, or NULL. Any context. */
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 {
-	struct tally_peer *peer = NULL;
-	struct tally_name *found;
+	struct tally_peer *peer;
 
 	rcu_read_lock();
-	found = tally_names_find(&node->peer_names, name);
-	if (found)
-		peer = container_of(found, struct tally_peer, by_name);
+	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer,
+				  by_name);
 	if (peer && !kref_get_unless_zero(&peer->ref))
 		peer = NULL;
 	rcu_read_unlock();
 	return peer;
 }
 
-/**
- * tally_peer_next - walk the peers of a node
- * @node: our node
- * @after: id of the one before, 0 to begin
- *
- * Context: any.
- * Return: the next one, referenced, or NULL.
+/*
+ * Walk the peers of a node. @after: id of the one before, 0 to begin. Return:
+ * the next one, referenced, or NULL. Any context.
  */
 struct tally_peer *tally_peer_next(struct tally_node *node, u32 after)
 {
@@ -323,10 +259,7 @@ static void peer_remove(struct tally_peer *peer)
 	queue_work(node->end_wq, &peer->stop);
 }
 
-/**
- * tally_peers_stop - delete all peers at once and wait
- * @node: node that stops: no peer can be added
- */
+/* Delete all peers of a node that stops, at once, and wait. */
 void tally_peers_stop(struct tally_node *node)
 {
 	struct tally_peer *peer;
@@ -377,24 +310,22 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 	/* Last: from its name on a handshake finds it. */
 	if (err >= 0)
 		err = tally_names_add(&node->peer_names, &peer->by_name);
-	if (!err)
-		return 0;
-	if (err == -EEXIST)
-		*reason = "a peer of that name exists";
-	if (peer->id)
-		xa_erase(&node->peers, peer->id);
-	tally_peer_put(peer);
-	return err;
+	if (err) {
+		if (err == -EEXIST)
+			*reason = "a peer of that name exists";
+		if (peer->id)
+			xa_erase(&node->peers, peer->id);
+		tally_peer_put(peer);
+		return err;
+	}
+	/* Whatever deletes it waits for the lock. */
+	mod_delayed_work(node->wq, &peer->connect, 0);
+	return 0;
 }
 
-/**
- * tally_peer_add - configure a peer and start connecting
- * @node: our node
- * @name: its name, valid
- * @addr: its address and port
- * @reason: gets a constant sentence on error
- *
- * Return: 0, -EEXIST, -EINVAL, -ESHUTDOWN, -ENOMEM.
+/*
+ * Configure a peer and start connecting. @name: valid; @reason: gets a constant
+ * sentence on error. Return: 0, -EEXIST, -EINVAL, -ESHUTDOWN, -ENOMEM.
  */
 int tally_peer_add(struct tally_node *node, const char *name,
 		   const struct sockaddr_storage *addr, const char **reason)
@@ -412,85 +343,20 @@ int tally_peer_add(struct tally_node *node, const char *name,
 	mutex_lock(&node->lock);
 	err = peer_insert(peer, reason);
 	mutex_unlock(&node->lock);
-	if (!err) {
-		mutex_lock(&peer->lock);
-		peer_retry(peer, 0);
-		mutex_unlock(&peer->lock);
-	}
 	tally_peer_put(peer);
 	return err;
 }
 
-/**
- * tally_peer_del - forget a peer; its session ends soon after
- * @node: our node
- * @name: its name
- *
- * Return: 0 or -ENOENT.
- */
+/* Forget a peer; its session ends soon after. Return: 0 or -ENOENT. */
 int tally_peer_del(struct tally_node *node, const char *name)
 {
-	struct tally_peer *peer = tally_peer_find(node, name);
-	int err = -ENOENT;
+	struct tally_peer *peer;
 
-	if (!peer)
-		return err;
 	mutex_lock(&node->lock);
-	if (xa_load(&node->peers, peer->id) == peer) {
+	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer,
+				  by_name);
+	if (peer)
 		peer_remove(peer);
-		err = 0;
-	}
 	mutex_unlock(&node->lock);
-	tally_peer_put(peer);
-	return err;
-}
-
-static const char *peer_state(struct tally_peer *peer)
-{
-	static const char * const names[] = {
-		[TALLY_SESSION_OPENING] = "opening",
-		[TALLY_SESSION_LIVE] = "live",
-		[TALLY_SESSION_BROKEN] = "broken",
-		[TALLY_SESSION_OVER] = "ending",
-	};
-
-	lockdep_assert_held(&peer->lock);
-	if (peer->session)
-		return names[READ_ONCE(peer->session->state)];
-	return peer->attempt ? "connecting" : "idle";
-}
-
-/**
- * tally_peer_info - what there is to show of a peer
- * @peer: the peer
- * @info: filled
- */
-void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info)
-{
-	struct tally_session *s;
-
-	memset(info, 0, sizeof(*info));
-	mutex_lock(&peer->lock);
-	s = peer->session;
-	info->state = peer_state(peer);
-	info->error = peer->last_error;
-	info->refusal = tally_refusal_name(peer->last_refusal);
-	strscpy(info->text, peer->last_text, sizeof(info->text));
-	info->auth = peer->node->auth.key_len != 0;
-	info->connects = peer->connects;
-	info->epoch = peer->seen_epoch;
-	if (s) {
-		info->session = s->id;
-		info->my_slot = s->my_slot;
-		info->peer_slot = s->peer_slot;
-		info->lanes = s->lanes_up;
-		info->incarnation = s->peer_incarnation;
-		info->atomics = s->peer_features & TALLY_FEATURE_ATOMICS;
-		info->lease_ms = s->lease_ms;
-		info->lease_left_ms = tally_session_lease_left(s);
-		if (!READ_ONCE(s->over))
-			strscpy(info->dev, dev_name(&s->dev->ibdev->dev),
-				sizeof(info->dev));
-	}
-	mutex_unlock(&peer->lock);
+	return peer ? 0 : -ENOENT;
 }

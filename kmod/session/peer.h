@@ -70,52 +70,9 @@ struct tally_peer *tally_peer_get(struct tally_peer *peer);
 void tally_peer_put(struct tally_peer *peer);
 struct tally_session *tally_peer_session(struct tally_peer *peer);
 
-/**
- * struct tally_peer_info - what `peer show` tells
- * @state: "idle", "connecting", "opening", "live", "broken"
- * @error: last error, 0 or negative errno
- * @refusal: name of the last refusal, "none"
- * @text: sentence that came with it
- * @session: id of the session, 0 without one
- * @my_slot: our node slot at the peer
- * @peer_slot: its node slot here
- * @lanes: lanes that are up
- * @incarnation: the peer's start
- * @epoch: highest home epoch it told
- * @auth: there is a cluster key
- * @atomics: the peer can post atomics
- * @lease_ms: agreed lease
- * @lease_left_ms: what is left of it
- * @connects: attempts made
- * @dev: RDMA device of the session
- */
-struct tally_peer_info {
-	const char *state;
-	int error;
-	const char *refusal;
-	char text[128];
-	u64 session;
-	u16 my_slot;
-	u16 peer_slot;
-	u8 lanes;
-	u64 incarnation;
-	u64 epoch;
-	bool auth;
-	bool atomics;
-	u32 lease_ms;
-	u64 lease_left_ms;
-	u64 connects;
-	char dev[64];
-};
-
-void tally_peer_info(struct tally_peer *peer, struct tally_peer_info *info);
-
 /* For the other files of session/. */
 struct tally_session *tally_peer_any_session(struct tally_peer *peer);
-struct tally_session *
-tally_peer_session_new(struct tally_peer *peer, struct tally_dev *dev,
-		       struct tally_session_params *params);
-void tally_peer_saw_epoch(struct tally_peer *peer, u64 epoch);
+int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s);
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
 void tally_peers_stop(struct tally_node *node);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/bitmap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "base/trace.h"
@@ -36,20 +35,6 @@ struct rpc_call {
 	u8 reply[TALLY_REPLY_MAX];
 };
 
-/**
- * struct tally_rpc_client - our slots at the peer
- * @lock: protects all
- * @used: slots taken
- * @call: what is in them
- * @seq: last number used in each
- */
-struct tally_rpc_client {
-	spinlock_t lock;	/* all below */
-	DECLARE_BITMAP(used, TALLY_RPC_SLOTS);
-	struct rpc_call *call[TALLY_RPC_SLOTS];
-	u32 seq[TALLY_RPC_SLOTS];
-};
-
 enum sreq_state {
 	SREQ_IDLE,
 	SREQ_BUSY,
@@ -57,13 +42,20 @@ enum sreq_state {
 };
 
 /**
- * struct tally_rpc_server - the peer's slots at us
- * @lock: protects states and replies; held while a reply is sent, so that
- *	the replay of a request and its end cannot pass each other
- * @req: one for each slot
+ * struct tally_rpc - the slots of a session, both ways
+ * @lock: protects our slots at the peer
+ * @call: what is in them, NULL: free
+ * @seq: last number used in each
+ * @reply_lock: protects states and replies of the peer's slots here; held while
+ *	a reply is sent, so that the replay of a request and its end cannot pass
+ *	each other
+ * @req: one for each of them
  */
-struct tally_rpc_server {
-	struct mutex lock;	/* states and replies */
+struct tally_rpc {
+	spinlock_t lock;	/* our slots */
+	struct rpc_call *call[TALLY_RPC_SLOTS];
+	u32 seq[TALLY_RPC_SLOTS];
+	struct mutex reply_lock;	/* the peer's */
 	struct tally_sreq req[TALLY_RPC_SLOTS];
 };
 
@@ -77,40 +69,21 @@ static void rpc_call_put(struct rpc_call *call)
 	kref_put(&call->ref, rpc_call_free);
 }
 
-/**
- * tally_rpc_destroy - free both; the session has no user any more
- * @s: the session
- */
-void tally_rpc_destroy(struct tally_session *s)
-{
-	kvfree(s->server);
-	kfree(s->client);
-	s->server = NULL;
-	s->client = NULL;
-}
-
-/**
- * tally_rpc_create - make both sides' slots of a new session
- * @s: the session
- *
- * Return: 0 or -ENOMEM.
- */
+/* Make the slots of a new session; kvfree() is all at its end. 0 or -ENOMEM. */
 int tally_rpc_create(struct tally_session *s)
 {
+	struct tally_rpc *rpc = kvzalloc(sizeof(*rpc), GFP_KERNEL);
 	u32 i;
 
-	s->client = kzalloc(sizeof(*s->client), GFP_KERNEL);
-	s->server = kvzalloc(sizeof(*s->server), GFP_KERNEL);
-	if (!s->client || !s->server) {
-		tally_rpc_destroy(s);
+	if (!rpc)
 		return -ENOMEM;
-	}
-	spin_lock_init(&s->client->lock);
-	mutex_init(&s->server->lock);
+	spin_lock_init(&rpc->lock);
+	mutex_init(&rpc->reply_lock);
 	for (i = 0; i < TALLY_RPC_SLOTS; i++) {
-		s->server->req[i].session = s;
-		s->server->req[i].slot = i;
+		rpc->req[i].session = s;
+		rpc->req[i].slot = i;
 	}
+	s->rpc = rpc;
 	return 0;
 }
 
@@ -118,38 +91,51 @@ int tally_rpc_create(struct tally_session *s)
  * A caller does not wait long for the answer to WHO, and a peer that never
  * answers keeps the slots: it is not given all of them.
  */
-static bool rpc_slot_allowed(struct tally_rpc_client *c,
+static bool rpc_slot_allowed(struct tally_rpc *rpc,
 			     const struct rpc_call *call)
 {
 	u32 i, open = 0;
 
-	lockdep_assert_held(&c->lock);
+	lockdep_assert_held(&rpc->lock);
 	if (call->type != TALLY_MSG_WHO)
 		return true;
 	for (i = 0; i < TALLY_RPC_SLOTS; i++)
-		if (c->call[i] && c->call[i]->type == TALLY_MSG_WHO)
+		if (rpc->call[i] && rpc->call[i]->type == TALLY_MSG_WHO)
 			open++;
 	return open < RPC_WHO_MAX;
 }
 
 /* Take a free slot for @call, if there is one. */
-static bool rpc_slot_take(struct tally_rpc_client *c, struct rpc_call *call)
+static bool rpc_slot_take(struct tally_rpc *rpc, struct rpc_call *call)
 {
-	unsigned long slot;
-	bool taken = false;
+	bool taken;
+	u32 slot = 0;
 
-	spin_lock(&c->lock);
-	slot = find_first_zero_bit(c->used, TALLY_RPC_SLOTS);
-	if (slot < TALLY_RPC_SLOTS && rpc_slot_allowed(c, call)) {
-		__set_bit(slot, c->used);
-		c->call[slot] = call;
+	spin_lock(&rpc->lock);
+	while (slot < TALLY_RPC_SLOTS && rpc->call[slot])
+		slot++;
+	taken = slot < TALLY_RPC_SLOTS && rpc_slot_allowed(rpc, call);
+	if (taken) {
+		rpc->call[slot] = call;
 		call->slot = slot;
-		call->seq = ++c->seq[slot];
+		call->seq = ++rpc->seq[slot];
 		kref_get(&call->ref);
-		taken = true;
 	}
-	spin_unlock(&c->lock);
+	spin_unlock(&rpc->lock);
 	return taken;
+}
+
+/* What is in a slot of ours, referenced, or NULL. */
+static struct rpc_call *rpc_slot_get(struct tally_rpc *rpc, u32 slot)
+{
+	struct rpc_call *call;
+
+	spin_lock(&rpc->lock);
+	call = rpc->call[slot];
+	if (call)
+		kref_get(&call->ref);
+	spin_unlock(&rpc->lock);
+	return call;
 }
 
 /*
@@ -159,18 +145,17 @@ static bool rpc_slot_take(struct tally_rpc_client *c, struct rpc_call *call)
 static bool rpc_slot_clear(struct tally_session *s, struct rpc_call *call,
 			   bool unsent)
 {
-	struct tally_rpc_client *c = s->client;
+	struct tally_rpc *rpc = s->rpc;
 	bool mine;
 
-	spin_lock(&c->lock);
-	mine = c->call[call->slot] == call;
+	spin_lock(&rpc->lock);
+	mine = rpc->call[call->slot] == call;
 	if (mine) {
-		c->call[call->slot] = NULL;
-		__clear_bit(call->slot, c->used);
+		rpc->call[call->slot] = NULL;
 		if (unsent)
-			c->seq[call->slot]--;
+			rpc->seq[call->slot]--;
 	}
-	spin_unlock(&c->lock);
+	spin_unlock(&rpc->lock);
 	if (mine) {
 		wake_up_all(&s->wait);
 		rpc_call_put(call);
@@ -186,7 +171,7 @@ static int rpc_slot_wait(struct tally_session *s, struct rpc_call *call,
 
 	left = wait_event_killable_timeout(s->wait,
 					   !tally_session_is_live(s) ||
-					   (taken = rpc_slot_take(s->client,
+					   (taken = rpc_slot_take(s->rpc,
 								  call)),
 					   *timeout);
 	if (taken) {
@@ -198,32 +183,13 @@ static int rpc_slot_wait(struct tally_session *s, struct rpc_call *call,
 	return left < 0 ? -EINTR : -ENOTCONN;
 }
 
-static int rpc_transmit(struct tally_session *s, struct rpc_call *call,
-			struct tally_conn *ctrl)
+static int rpc_transmit(struct tally_conn *ctrl, struct tally_msg_head *head,
+			const struct rpc_call *call)
 {
-	struct tally_msg_head head = {
-		.type = call->type,
-		.req = call->slot,
-		.slot = s->my_slot,
-		.seq = call->seq,
-		.session = s->id,
-	};
-
-	return tally_msg_send(ctrl, &head, call->body, call->len, GFP_NOIO);
-}
-
-/* The control conn of the present link, referenced, and its number. */
-static struct tally_conn *rpc_ctrl(struct tally_session *s, u32 *link)
-{
-	struct tally_conn *ctrl = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&s->lock, flags);
-	if (s->state == TALLY_SESSION_LIVE && s->ctrl)
-		ctrl = tally_conn_get(s->ctrl);
-	*link = s->link_nr;
-	spin_unlock_irqrestore(&s->lock, flags);
-	return ctrl;
+	head->type = call->type;
+	head->req = call->slot;
+	head->seq = call->seq;
+	return tally_msg_send(ctrl, head, call->body, call->len, GFP_NOIO);
 }
 
 /*
@@ -232,34 +198,35 @@ static struct tally_conn *rpc_ctrl(struct tally_session *s, u32 *link)
  */
 static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 {
+	struct tally_msg_head head;
 	struct tally_conn *ctrl;
 	bool superseded;
 	u32 link;
 	int err;
 
-	ctrl = rpc_ctrl(s, &link);
+	ctrl = tally_session_link(s, call->type, &head, &link);
 	if (!ctrl) {
 		rpc_slot_clear(s, call, true);
 		return -ENOTCONN;
 	}
-	spin_lock(&s->client->lock);
+	spin_lock(&s->rpc->lock);
 	superseded = call->link > link;
 	if (!superseded)
 		call->link = link;
-	spin_unlock(&s->client->lock);
+	spin_unlock(&s->rpc->lock);
 	if (superseded) {
 		tally_conn_put(ctrl);
 		return 0;
 	}
 	trace_tally_rpc_call(s->id, call->slot, call->seq, call->type, 0);
-	err = rpc_transmit(s, call, ctrl);
+	err = rpc_transmit(ctrl, &head, call);
 	if (err == -ENOMEM)
 		tally_conn_fail(ctrl, err);
 	tally_conn_put(ctrl);
 	if (err) {
-		spin_lock(&s->client->lock);
+		spin_lock(&s->rpc->lock);
 		superseded = call->link != link;
-		spin_unlock(&s->client->lock);
+		spin_unlock(&s->rpc->lock);
 		if (!superseded && rpc_slot_clear(s, call, true))
 			return err;
 	}
@@ -330,46 +297,35 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 	return err;
 }
 
-/* Take @call's place on the new link, unless it is done meanwhile. */
-static struct rpc_call *rpc_resend_claim(struct tally_rpc_client *c, u32 slot,
-					 u32 link)
-{
-	struct rpc_call *call;
-
-	spin_lock(&c->lock);
-	call = c->call[slot];
-	if (call && call->link && call->link < link) {
-		call->link = link;
-		kref_get(&call->ref);
-	} else {
-		call = NULL;
-	}
-	spin_unlock(&c->lock);
-	return call;
-}
-
-/**
- * tally_rpc_resend - send open requests again on a new link
- * @s: session, LIVE again
- *
- * Only what had been given to an older link: a request that never was is
- * about to be sent by its own caller.
+/*
+ * Send open requests again on a new link, but only what had been given to an
+ * older one: a request that never was is about to be sent by its own caller.
  */
 void tally_rpc_resend(struct tally_session *s)
 {
+	struct tally_rpc *rpc = s->rpc;
+	struct tally_msg_head head;
 	struct tally_conn *ctrl;
 	struct rpc_call *call;
+	bool claimed;
 	u32 link, i;
 	int err = 0;
 
-	ctrl = rpc_ctrl(s, &link);
+	ctrl = tally_session_link(s, 0, &head, &link);
 	if (!ctrl)
 		return;
 	for (i = 0; !err && i < TALLY_RPC_SLOTS; i++) {
-		call = rpc_resend_claim(s->client, i, link);
+		call = rpc_slot_get(rpc, i);
 		if (!call)
 			continue;
-		err = rpc_transmit(s, call, ctrl);
+		spin_lock(&rpc->lock);
+		claimed = rpc->call[i] == call && call->link &&
+			  call->link < link;
+		if (claimed)
+			call->link = link;
+		spin_unlock(&rpc->lock);
+		if (claimed)
+			err = rpc_transmit(ctrl, &head, call);
 		if (err)
 			tally_conn_fail(ctrl, err);
 		rpc_call_put(call);
@@ -386,22 +342,14 @@ static void rpc_finish(struct tally_session *s, struct rpc_call *call,
 	rpc_slot_clear(s, call, false);
 }
 
-/**
- * tally_rpc_close - end every open request; its outcome is unknown
- * @s: session, OVER
- */
+/* End every open request of a session that is OVER; its outcome is unknown. */
 void tally_rpc_close(struct tally_session *s)
 {
-	struct tally_rpc_client *c = s->client;
 	struct rpc_call *call;
 	u32 i;
 
 	for (i = 0; i < TALLY_RPC_SLOTS; i++) {
-		spin_lock(&c->lock);
-		call = c->call[i];
-		if (call)
-			kref_get(&call->ref);
-		spin_unlock(&c->lock);
+		call = rpc_slot_get(s->rpc, i);
 		if (!call)
 			continue;
 		rpc_finish(s, call, -EREMOTEIO);
@@ -409,71 +357,53 @@ void tally_rpc_close(struct tally_session *s)
 	}
 }
 
-/**
- * tally_rpc_receive_reply - a REPLY came
- * @s: session
- * @hdr: its header
- * @body: its body
- * @len: length of the body
- *
- * Errnos that mean something to the kernel alone, from ERESTARTSYS on, are no
- * answers: our callers return what comes.
- *
- * Return: 0; -EPROTO when it answers nothing we asked.
+/*
+ * A REPLY came; -EPROTO when it answers nothing we asked. Errnos that mean
+ * something to the kernel alone, from ERESTARTSYS on, are no answers: our
+ * callers return what comes.
  */
 int tally_rpc_receive_reply(struct tally_session *s,
 			    const struct tally_hdr *hdr, const void *body,
 			    u32 len)
 {
 	const struct tally_msg_reply *rep = body;
-	struct tally_rpc_client *c = s->client;
 	u32 slot = be16_to_cpu(hdr->req);
 	struct rpc_call *call;
+	int err = -EPROTO;
 	u32 status;
 
 	if (slot >= TALLY_RPC_SLOTS || len < sizeof(*rep) || rep->reserved)
 		return -EPROTO;
-	spin_lock(&c->lock);
-	call = c->call[slot];
-	if (call && call->seq == be32_to_cpu(hdr->seq))
-		kref_get(&call->ref);
-	else
-		call = NULL;
-	spin_unlock(&c->lock);
-	status = be32_to_cpu(rep->status);
-	if (!call || status >= ERESTARTSYS) {
-		if (call)
-			rpc_call_put(call);
+	call = rpc_slot_get(s->rpc, slot);
+	if (!call)
 		return -EPROTO;
+	status = be32_to_cpu(rep->status);
+	if (call->seq == be32_to_cpu(hdr->seq) && status < ERESTARTSYS) {
+		call->reply_len = len - sizeof(*rep);
+		memcpy(call->reply, rep + 1, call->reply_len);
+		rpc_finish(s, call, -(int)status);
+		err = 0;
 	}
-	call->reply_len = len - sizeof(*rep);
-	memcpy(call->reply, rep + 1, call->reply_len);
-	rpc_finish(s, call, -(int)status);
 	rpc_call_put(call);
-	return 0;
+	return err;
 }
 
-/* Under server->lock. What cannot be sent now is asked for after a resume. */
+/* Under rpc->reply_lock. What cannot be sent now is asked for after a resume. */
 static void rpc_send_reply(struct tally_sreq *req)
 {
 	const struct tally_msg_reply *rep = (const void *)req->body;
 	struct tally_session *s = req->session;
-	struct tally_msg_head head = {
-		.type = TALLY_MSG_REPLY,
-		.req = req->slot,
-		.slot = s->my_slot,
-		.seq = req->seq,
-		.session = s->id,
-	};
+	struct tally_msg_head head;
 	struct tally_conn *ctrl;
-	u32 link;
 	int err;
 
-	ctrl = rpc_ctrl(s, &link);
+	ctrl = tally_session_ctrl(s, TALLY_MSG_REPLY, &head);
 	if (!ctrl)
 		return;
 	trace_tally_rpc_reply(s->id, req->slot, req->seq, req->type,
 			      -(int)be32_to_cpu(rep->status));
+	head.req = req->slot;
+	head.seq = req->seq;
 	err = tally_msg_send(ctrl, &head, req->body, req->len, GFP_NOIO);
 	if (err)
 		tally_conn_fail(ctrl, err);
@@ -497,7 +427,7 @@ void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
 
 	if (WARN_ON_ONCE(len > TALLY_REPLY_MAX))
 		len = 0;
-	mutex_lock(&s->server->lock);
+	mutex_lock(&s->rpc->reply_lock);
 	if (len)
 		memmove(rep + 1, body, len);
 	rep->status = cpu_to_be32(-status);
@@ -505,32 +435,24 @@ void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
 	req->len = sizeof(*rep) + len;
 	req->state = SREQ_DONE;
 	rpc_send_reply(req);
-	mutex_unlock(&s->server->lock);
+	mutex_unlock(&s->rpc->reply_lock);
 	tally_session_put(s);
 }
 
-/**
- * tally_rpc_receive_request - a request came
- * @s: session
- * @hdr: its header
- * @body: its body
- * @len: length of the body
- *
- * Return: 0; -EPROTO when slot or number are not what may come now.
- */
+/* A request came; -EPROTO when slot or number are not what may come now. */
 int tally_rpc_receive_request(struct tally_session *s,
 			      const struct tally_hdr *hdr, const void *body,
 			      u32 len)
 {
 	u32 slot = be16_to_cpu(hdr->req), seq = be32_to_cpu(hdr->seq);
-	struct tally_rpc_server *server = s->server;
+	struct tally_rpc *rpc = s->rpc;
 	struct tally_sreq *req;
 	bool fresh, replay;
 
 	if (slot >= TALLY_RPC_SLOTS)
 		return -EPROTO;
-	req = &server->req[slot];
-	mutex_lock(&server->lock);
+	req = &rpc->req[slot];
+	mutex_lock(&rpc->reply_lock);
 	replay = req->state != SREQ_IDLE && seq == req->seq;
 	fresh = req->state != SREQ_BUSY && seq == req->seq + 1;
 	if (fresh) {
@@ -544,12 +466,12 @@ int tally_rpc_receive_request(struct tally_session *s,
 		if (req->state == SREQ_DONE)
 			rpc_send_reply(req);
 	}
-	mutex_unlock(&server->lock);
+	mutex_unlock(&rpc->reply_lock);
 	if (!fresh)
 		return replay ? 0 : -EPROTO;
 	trace_tally_rpc_request(s->id, slot, seq, req->type, 0);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SERVED);
 	tally_session_get(s);
-	s->node->ops->session->request(s, req);
+	s->node->ops->request(s, req);
 	return 0;
 }

@@ -42,7 +42,6 @@ void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
 
 /* For the other files of session/. */
 int tally_rpc_create(struct tally_session *s);
-void tally_rpc_destroy(struct tally_session *s);
 void tally_rpc_resend(struct tally_session *s);
 void tally_rpc_close(struct tally_session *s);
 int tally_rpc_receive_reply(struct tally_session *s,

@@ -18,37 +18,19 @@ static void session_release(struct kref *ref)
 	queue_work(s->node->wq, &s->free_work);
 }
 
-/**
- * tally_session_get - take a reference
- * @s: a session the caller may use
- *
- * Return: @s.
- */
 struct tally_session *tally_session_get(struct tally_session *s)
 {
 	kref_get(&s->ref);
 	return s;
 }
 
-/**
- * tally_session_put - give a reference back
- * @s: from tally_session_get() or a function that says so
- *
- * Context: any.
- */
+/* Any context. */
 void tally_session_put(struct tally_session *s)
 {
 	kref_put(&s->ref, session_release);
 }
 
-/**
- * tally_session_find - find a session by its id
- * @node: our node
- * @id: the id
- *
- * Context: any.
- * Return: referenced, or NULL; it may be OVER.
- */
+/* A session by its id, referenced, or NULL; it may be OVER. Any context. */
 struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 {
 	struct tally_session *s;
@@ -61,13 +43,9 @@ struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 	return s;
 }
 
-/**
- * tally_session_at - the session that has a node slot
- * @node: our node
- * @slot: the slot
- *
- * Context: any.
- * Return: referenced, or NULL; it may be OVER.
+/*
+ * The session that has a node slot, referenced, or NULL; it may be OVER. Any
+ * context.
  */
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 {
@@ -81,12 +59,7 @@ struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 	return s;
 }
 
-/**
- * tally_session_is_live - is its link up?
- * @s: the session
- *
- * Return: the answer, which may be old when it is read.
- */
+/* Is its link up? The answer may be old when it is read. */
 bool tally_session_is_live(struct tally_session *s)
 {
 	return READ_ONCE(s->state) == TALLY_SESSION_LIVE;
@@ -115,17 +88,13 @@ struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash)
 	return conn;
 }
 
-/**
- * tally_session_ctrl - the way of a message that needs no reply
- * @s: the session
- * @type: enum tally_msg_type
- * @head: filled: what its header says
- *
- * Context: any.
- * Return: the control conn of the link there is, referenced, or NULL.
+/*
+ * The way of a message: the control conn of the link there is, referenced, or
+ * NULL. @head gets what a header says; a request and a reply have more to say.
+ * @link: gets the number of the link. Any context.
  */
-struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
-				      struct tally_msg_head *head)
+struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head, u32 *link)
 {
 	bool opening = type == TALLY_MSG_ACTIVE ||
 		       type == TALLY_MSG_ACTIVE_ACK ||
@@ -139,11 +108,21 @@ struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
 		.slot = s->my_slot,
 		.session = s->id,
 	};
+	*link = s->link_nr;
 	if (s->ctrl && (s->state == TALLY_SESSION_LIVE ||
 			(opening && s->state == TALLY_SESSION_OPENING)))
 		ctrl = tally_conn_get(s->ctrl);
 	spin_unlock_irqrestore(&s->lock, flags);
 	return ctrl;
+}
+
+/* tally_session_link(), for what need not know the number of the link. */
+struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head)
+{
+	u32 link;
+
+	return tally_session_link(s, type, head, &link);
 }
 
 /**
@@ -209,10 +188,8 @@ bool tally_session_set_state(struct tally_session *s,
 	return true;
 }
 
-/**
- * tally_session_queue - queue a work of the session
- * @s: the session
- * @work: its work, which gives the reference back that it gets here
+/*
+ * Queue a work item of the session; it gives back the reference that it gets.
  */
 void tally_session_queue(struct tally_session *s, struct work_struct *work)
 {
@@ -224,31 +201,25 @@ static void session_drop_link(struct tally_session *s, int err)
 {
 	struct tally_conn *conn[TALLY_LANES_MAX + 1];
 	unsigned long flags;
-	u32 n = 0, i;
+	u32 n, i;
 
 	/* They are referenced until their down(). */
 	spin_lock_irqsave(&s->lock, flags);
-	if (s->ctrl)
-		conn[n++] = tally_conn_get(s->ctrl);
-	for (i = 0; i < TALLY_LANES_MAX; i++)
-		if (s->lane[i])
-			conn[n++] = tally_conn_get(s->lane[i]);
+	memcpy(conn, s->lane, sizeof(s->lane));
+	conn[TALLY_LANES_MAX] = s->ctrl;
+	for (i = 0, n = 0; i < ARRAY_SIZE(conn); i++)
+		if (conn[i])
+			conn[n++] = tally_conn_get(conn[i]);
 	spin_unlock_irqrestore(&s->lock, flags);
-	for (i = 0; i < n; i++) {
-		tally_conn_fail(conn[i], err);
-		tally_conn_put(conn[i]);
+	while (n) {
+		tally_conn_fail(conn[--n], err);
+		tally_conn_put(conn[n]);
 	}
 	wake_up_all(&s->wait);
 	tally_session_queue(s, &s->link_work);
 }
 
-/**
- * tally_session_break - the link is no good any more
- * @s: the session
- * @err: why; the first error wins
- *
- * Context: any.
- */
+/* The link is no good any more; the first error wins. Any context. */
 void tally_session_break(struct tally_session *s, int err)
 {
 	unsigned long flags;
@@ -274,22 +245,15 @@ void tally_session_fence(struct tally_session *s, int err)
 
 	spin_lock_irqsave(&s->lock, flags);
 	first = tally_session_set_state(s, TALLY_SESSION_OVER, err);
-	if (first)
-		s->ending = true;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (first)
 		session_drop_link(s, err);
 }
 
-/**
- * tally_session_violation - the peer broke the protocol
- * @s: its session
- * @what: which rule, for the log of events
- *
- * Counted; the link is broken. What the peer held goes with its lease unless
- * it comes back and behaves.
- *
- * Context: process.
+/*
+ * The peer broke the rule @what: counted, told, and the link is broken. What
+ * the peer held goes with its lease unless it comes back and behaves. Process
+ * context.
  */
 void tally_session_violation(struct tally_session *s, const char *what)
 {

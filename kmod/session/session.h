@@ -28,8 +28,7 @@
 #include "transport/dev.h"
 #include "transport/msg.h"
 
-struct tally_rpc_client;
-struct tally_rpc_server;
+struct tally_rpc;
 struct tally_session_owner_ops;
 struct tally_sreq;
 
@@ -81,8 +80,7 @@ enum tally_session_state {
  * @free_work: frees it, as the last reference may go anywhere
  * @rcu: and when no look-up can see it any more
  * @watch: device removal
- * @client: our requests at the peer, session/rpc.c
- * @server: the peer's requests at us, session/rpc.c
+ * @rpc: requests, ours and the peer's, session/rpc.c
  * @wait: woken when the state, @conns, @over or a request slot changes
  * @upcall: serialises the ops created, live, down and over
  * @announced: live() was called and down() was not; under @upcall
@@ -90,7 +88,6 @@ enum tally_session_state {
  * @active: ACTIVE came, but not all lanes are up yet
  * @said: ACTIVE or ACTIVE_ACK was sent on this link
  * @lived: it was LIVE at least once
- * @ending: state is OVER, over() is still to come
  * @over: over() was called
  * @told: lost() was called; under @upcall
  * @home: what the peer was given here, opaque; set in created()
@@ -132,8 +129,7 @@ struct tally_session {
 	struct work_struct free_work;
 	struct rcu_head rcu;
 	struct tally_dev_user watch;
-	struct tally_rpc_client *client;
-	struct tally_rpc_server *server;
+	struct tally_rpc *rpc;
 	wait_queue_head_t wait;
 	struct mutex upcall;	/* ops of the layers above */
 	bool announced;
@@ -141,42 +137,9 @@ struct tally_session {
 	bool active;
 	bool said;
 	bool lived;
-	bool ending;
 	bool over;
 	bool told;
 	void *home;
-};
-
-/**
- * struct tally_session_ops - what the layers above do for sessions
- * @created: a new session: make its per-session state. May sleep.
- * @live: the link is up (again): may send. @resumed: it was LIVE before.
- * @down: the link broke; its QPs are destroyed, so every op on a lane has
- *	completed and nothing of this session is on the wire
- * @lost: the session is OVER, its QPs may still exist: tell every holder of
- *	a tenure at the peer now. May not sleep for long.
- * @over: fenced: the QPs are destroyed. Destroy every MR made for the peer,
- *	drop attachments both ways, end locks (class external: not before
- *	session->reclaim_at). Called once, after down(). May sleep.
- * @leave: we are going away: give up every tenure held at that peer and tell
- *	its users, so that GOODBYE can say "clean". May sleep.
- * @request: a request; reply now or later. Rx work: may sleep for memory,
- *	not for the network.
- * @message: a one-way message (types 64 and up). Rx work. Return 0, or a
- *	negative errno when the peer broke the protocol: the link is closed.
- *
- * created, live, down, lost and over of one session never run at the same time.
- */
-struct tally_session_ops {
-	int (*created)(struct tally_session *s);
-	void (*live)(struct tally_session *s, bool resumed);
-	void (*down)(struct tally_session *s);
-	void (*lost)(struct tally_session *s);
-	void (*over)(struct tally_session *s);
-	void (*leave)(struct tally_session *s);
-	void (*request)(struct tally_session *s, struct tally_sreq *req);
-	int (*message)(struct tally_session *s, u16 type, const void *body,
-		       u32 len);
 };
 
 /**
@@ -204,6 +167,8 @@ struct tally_session *tally_session_find(struct tally_node *node, u64 id);
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot);
 bool tally_session_is_live(struct tally_session *s);
 struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash);
+struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
+				      struct tally_msg_head *head, u32 *link);
 struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head);
 int tally_session_send(struct tally_session *s, u16 type, const void *body,

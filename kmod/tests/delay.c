@@ -10,6 +10,7 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 #include "base/delay.h"
+#include "tests/delay.h"
 
 #define DELAY_MAX	60000
 
@@ -25,8 +26,14 @@ struct delay {
 	atomic_t hits;
 };
 
-#define DELAY_NAME(name)	#name,
-static const char * const delay_names[] = { TALLY_DELAYS(DELAY_NAME) };
+static const char * const delay_names[__TALLY_DELAYS] = {
+	[TALLY_DELAY_OPEN]	 = "open",
+	[TALLY_DELAY_REGION_MAP] = "region_map",
+	[TALLY_DELAY_OBJECT_DEL] = "object_del",
+	[TALLY_DELAY_LINK_LIVE]	 = "link_live",
+	[TALLY_DELAY_LOCK_BIND]	 = "lock_bind",
+};
+
 static struct delay delays[__TALLY_DELAYS];
 static DECLARE_WAIT_QUEUE_HEAD(delay_wait);
 

@@ -17,11 +17,10 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/genetlink.h>
+#include "tests/delay.h"
 
 /* True: this one is the one that fails. */
 bool tally_fault(gfp_t gfp);
-/* A point of base/delay.h; may sleep. */
-void tally_fault_delay(unsigned int point);
 
 static inline void *tally_fault_kmalloc(size_t size, gfp_t gfp)
 {
