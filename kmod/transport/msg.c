@@ -27,8 +27,13 @@
 #include "transport/credit.h"
 #include "transport/msg.h"
 
-/* Messages that may wait for a peer beside those in the send buffers: 16 MiB. */
+/*
+ * Messages that may wait for a peer beside those in the send buffers: answers, at
+ * most 16 MiB, and what is short and said of objects, of which a session may have
+ * 100,000: when their arena goes, or the link has come back, each is spoken of.
+ */
 #define TALLY_MSG_BACKLOG	16384
+#define TALLY_MSG_OBJECTS	(16 * TALLY_MSG_BACKLOG)
 /* One send of so many asks for a completion. */
 #define TALLY_MSG_SIGNAL	16
 
@@ -370,7 +375,8 @@ static int tally_msgs_add(struct tally_conn *conn,
 		tally_msgs_pump(conn);
 	} else if (!*late) {
 		err = -ENOBUFS;
-	} else if (msgs->backlog >= TALLY_MSG_BACKLOG) {
+	} else if (msgs->backlog >= (head->type < TALLY_MSG_FORGET ?
+				     TALLY_MSG_BACKLOG : TALLY_MSG_OBJECTS)) {
 		/* Not for a peer that asks and never takes the answers. */
 		tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
 		tally_conn_fail_locked(conn, -ENOBUFS);
