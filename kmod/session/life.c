@@ -70,30 +70,43 @@ static void link_conn_down(struct tally_conn *conn, int err)
 	link_conn_end(conn->owner, conn, err);
 }
 
-static void link_send_active(struct tally_session *s, u16 type)
+/* On link @nr, or not at all. */
+static void link_send_active(struct tally_session *s, u16 type, u32 nr)
 {
 	struct tally_msg_active active = {
 		.slot = cpu_to_be16(s->peer_slot),
 	};
+	struct tally_msg_head head;
+	struct tally_conn *ctrl;
+	int err = 0;
+	u32 link;
 
-	tally_session_send(s, type, &active, sizeof(active));
+	ctrl = tally_session_link(s, type, &head, &link);
+	if (!ctrl)
+		return;
+	if (link == nr)
+		err = tally_msg_send(ctrl, &head, &active, sizeof(active),
+				     GFP_NOIO);
+	if (err)
+		tally_conn_fail(ctrl, err);
+	tally_conn_put(ctrl);
 }
 
 /*
- * The link is complete: say so, once, to the layers above. The initiator hears of
+ * Link @nr is complete: say so, once, to the layers above. The initiator hears of
  * it before anything that they send, and may answer before the state has changed:
  * what comes then waits for the mutex.
  */
-static void link_go_live(struct tally_session *s)
+static void link_go_live(struct tally_session *s, u32 nr)
 {
 	unsigned long flags;
 	bool live;
 
 	mutex_lock(&s->upcall);
 	if (!s->initiator)
-		link_send_active(s, TALLY_MSG_ACTIVE_ACK);
+		link_send_active(s, TALLY_MSG_ACTIVE_ACK, nr);
 	spin_lock_irqsave(&s->lock, flags);
-	live = s->lanes_up == s->lanes &&
+	live = s->link_nr == nr && s->lanes_up == s->lanes &&
 	       tally_session_set_state(s, TALLY_SESSION_LIVE, 0);
 	/* At once: a link that breaks now waits for down() before the next. */
 	if (live) {
@@ -125,17 +138,19 @@ static void link_ready(struct tally_session *s)
 {
 	unsigned long flags;
 	bool due;
+	u32 nr;
 
 	spin_lock_irqsave(&s->lock, flags);
+	nr = s->link_nr;
 	due = s->state == TALLY_SESSION_OPENING && s->lanes_up == s->lanes &&
 	      (s->initiator || s->active) && !s->said;
 	if (due)
 		s->said = true;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (due && s->initiator)
-		link_send_active(s, TALLY_MSG_ACTIVE);
+		link_send_active(s, TALLY_MSG_ACTIVE, nr);
 	else if (due)
-		link_go_live(s);
+		link_go_live(s, nr);
 }
 
 static void link_lanes_work(struct work_struct *work)
@@ -230,7 +245,8 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	    memchr_inv(active->reserved, 0, sizeof(active->reserved)))
 		return -EPROTO;
 	if (initiator) {
-		link_go_live(s);
+		/* The message came by this link, which stays while it is handled. */
+		link_go_live(s, s->link_nr);
 		return 0;
 	}
 	if (slot <= TALLY_SLOT_HOME || slot > TALLY_SLOT_MAX)
