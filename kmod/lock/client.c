@@ -86,8 +86,9 @@ static void lock_tell_recall(struct tally_lock_req *req)
 static void lock_granted(struct tally_lock_client *c, u64 token)
 {
 	struct tally_lock_req *req = lock_answered(c);
+	u64 now = ktime_get_boottime_ns();
 
-	if (!tally_lock_lease_valid(c)) {
+	if (c->session && !tally_session_lease_valid(c->session, now)) {
 		c->pending |= TALLY_LOCK_LOST;	/* no user of it is inside */
 		tally_lock_req_end(req, c->error ?: -ENOTCONN);
 		return;
@@ -98,7 +99,7 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 		       c->lc.fast ? TALLY_STAT_LOCK_FAST :
 				    TALLY_STAT_LOCK_MANAGED);
 	req->token = token;
-	req->granted_at = ktime_get_boottime_ns();
+	req->granted_at = now;
 	req->recalled = false;
 	/* A cancellation that came too late has left its word there. */
 	req->status = 0;
@@ -773,9 +774,12 @@ int tally_lock_client_attach(struct tally_handle *handle,
 		.grants = be16_to_cpu(rep->lock_grants),
 		.ms = be16_to_cpu(rep->lock_ms),
 	};
-	spin_unlock_irqrestore(&c->lock, flags);
-	if (handle->part)
+	if (handle->part) {
+		c->pending |= TALLY_LOCK_SET;
+		tally_lock_run_unlock(c, flags);
 		return 0;
+	}
+	spin_unlock_irqrestore(&c->lock, flags);
 	handle->part = c;
 	if (handle->object)
 		tally_lock_home_attach(handle->object, handle, false);

@@ -214,7 +214,7 @@ int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
 
 	req->mode = mode;
 	req->pid = task_tgid_nr(current);
-	get_task_comm(req->comm, current);
+	strscpy(req->comm, current->comm, sizeof(req->comm));
 	err = tally_handle_enter(req->handle, timeout);
 	if (!err)
 		err = lock_ask(req, try);

@@ -46,18 +46,26 @@ void tally_cq_queue(struct tally_cq *q)
 	queue_work(q->after ? tally_msg_wq : tally_cq_wq, &q->work);
 }
 
-/* Return: how many, -EBUSY while another task does. */
-static int tally_cq_take(struct tally_cq *q)
+/* With bottom halves off. Return: how many, -EBUSY while another task does. */
+static int tally_cq_poll(struct tally_cq *q)
 {
 	int n = -EBUSY, i;
 
-	local_bh_disable();
 	if (!test_and_set_bit_lock(0, &q->taken)) {
 		n = ib_poll_cq(q->cq, TALLY_CQ_BATCH, q->wc);
 		for (i = 0; i < n; i++)
 			q->wc[i].wr_cqe->done(q->cq, &q->wc[i]);
 		clear_bit_unlock(0, &q->taken);
 	}
+	return n;
+}
+
+static int tally_cq_take(struct tally_cq *q)
+{
+	int n;
+
+	local_bh_disable();
+	n = tally_cq_poll(q);
 	local_bh_enable();
 	return n;
 }
@@ -135,10 +143,14 @@ static bool tally_cq_is(struct tally_cq *q, int state)
  */
 void tally_cq_posted(struct tally_cq *q, void *op)
 {
-	WRITE_ONCE(q->alone, q->flying++ ? NULL : op);
+	if (!q->flying++) {
+		WRITE_ONCE(q->alone, op);
+		return;
+	}
+	WRITE_ONCE(q->alone, NULL);
 	/* The event is seen here, or what it is told by sees this. */
 	smp_mb();
-	if (q->flying > 1 && tally_cq_is(q, TALLY_CQ_EVENT))
+	if (tally_cq_is(q, TALLY_CQ_EVENT))
 		tally_cq_queue(q);
 }
 
@@ -163,7 +175,7 @@ static void tally_cq_heed(struct tally_cq *q)
 {
 	local_bh_disable();
 	tally_cq_forget(q);
-	if (tally_cq_take(q) >= 0 && tally_cq_arm(q))
+	if (tally_cq_poll(q) >= 0 && tally_cq_arm(q))
 		atomic_or(TALLY_CQ_EVENT, &q->state);
 	local_bh_enable();
 }
