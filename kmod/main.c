@@ -160,6 +160,12 @@ static int main_notice(const struct tally_type_ops *type,
 	struct tally_handle *handle = main_handle(s, body);
 	int err = -EPROTO;
 
+	if (!handle) {
+		/* What is being opened is seen now, or the opener sees this. */
+		atomic_inc(&s->node->views->missed);
+		smp_mb__after_atomic();
+		handle = main_handle(s, body);
+	}
 	if (!handle)
 		return 0;
 	if (handle->ops == type && type->notice)

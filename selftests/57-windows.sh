@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 38
+plan 43
 
 # serves NODE: its session with the home carries requests: an object that was not
 # looked up before is found. A command might wait for one that is held.
@@ -81,6 +81,18 @@ check "it is deleted meanwhile" tally lock del t/l node a
 check "which its node is told" serves b
 go_on lock_bind
 check "the waiter ends" ends "$waiter"
+
+# A lock is set anew while a client opens it.
+check "a lock" tally lock add t/l class region node a
+stop_at opened
+begin setter tally -m "$mnt/b" lock run t/l -- true
+setter=$begun
+check "it is being opened" stopped_at opened
+check "its cache is set on meanwhile" tally lock set t/l cache on node a
+go_on opened
+check "it is used" ends "$setter"
+check "and kept" wait_until 20 shows t/l state cached
+tally lock del t/l node a
 
 # A node goes while a lock is opened for it.
 check "a lock" tally lock add t/l class region node a

@@ -20,6 +20,8 @@ enum tally_delay {
 	TALLY_DELAY_LINK_LIVE,
 	/* client: a lock is about to be bound to the session it is used in */
 	TALLY_DELAY_LOCK_BIND,
+	/* client: OPEN is answered, and the handle does not know yet */
+	TALLY_DELAY_OPENED,
 	__TALLY_DELAYS
 };
 

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/jhash.h>
 #include <linux/slab.h>
+#include "base/delay.h"
 #include "base/name.h"
 #include "base/trace.h"
 #include "client/attach.h"
@@ -12,6 +13,8 @@
 #include "session/session.h"
 
 #define HANDLE_CLOSE_WAIT	(5 * HZ)
+/* A home that says something all the time is not waited for. */
+#define HANDLE_TRIES		4
 
 static int handle_make(struct tally_handle *handle,
 		       const struct tally_rep_open *rep)
@@ -178,6 +181,7 @@ static int handle_open_session(struct tally_handle *handle,
 		tally_view_fail(view, err);	/* the whole arena is gone */
 	if (err)
 		return err;
+	tally_delay(OPENED);
 	if (!reply_valid(view, &rep, len)) {
 		tally_session_violation(s, "malformed answer to OPEN");
 		return -EPROTO;
@@ -227,12 +231,14 @@ int tally_handle_open(struct tally_handle *handle,
 		      const struct tally_until *until)
 {
 	struct tally_view *view = handle->view;
-	int err = 0;
+	atomic_t *missed = &view->node->views->missed;
+	int err = 0, tries = 0, before;
 
+again:
 	mutex_lock(&view->lock);
 	while (handle->opening && !err)
 		err = tally_view_wait(view, until);
-	if (err || READ_ONCE(handle->error) != -ENOTCONN) {
+	if (err || (!tries && READ_ONCE(handle->error) != -ENOTCONN)) {
 		err = err ? err : READ_ONCE(handle->error);
 		mutex_unlock(&view->lock);
 		return err;
@@ -241,6 +247,7 @@ int tally_handle_open(struct tally_handle *handle,
 	view->opening++;
 	mutex_unlock(&view->lock);
 
+	before = atomic_read(missed);
 	err = tally_view_attach(view, false, until);
 	if (!err)
 		err = view->arena ? handle_open_local(handle) :
@@ -254,6 +261,10 @@ int tally_handle_open(struct tally_handle *handle,
 		tally_early_settle(view);
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
+	/* What the home said between its answer and now did not find the handle. */
+	smp_mb();
+	if (!err && before != atomic_read(missed) && ++tries < HANDLE_TRIES)
+		goto again;
 	return err;
 }
 

@@ -185,6 +185,7 @@ struct tally_handle {
  * @by_name: the same by the names of arena and home
  * @by_id: views and handles of other homes, struct tally_known; under RCU
  * @stopped: nothing new
+ * @missed: what homes said to handles that were not there, or just being opened
  * @owed_lock: protects @owed; taken after tally_view.lock, held while a
  *	message is queued
  * @owed: FORGOTTEN that could not be said yet, struct tally_owed
@@ -195,6 +196,7 @@ struct tally_views {
 	struct rhltable by_name;
 	struct rhltable by_id;
 	bool stopped;
+	atomic_t missed;
 	struct mutex owed_lock;	/* see above */
 	struct list_head owed;
 };

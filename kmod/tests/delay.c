@@ -32,6 +32,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_OBJECT_DEL] = "object_del",
 	[TALLY_DELAY_LINK_LIVE]	 = "link_live",
 	[TALLY_DELAY_LOCK_BIND]	 = "lock_bind",
+	[TALLY_DELAY_OPENED]	 = "opened",
 };
 
 static struct delay delays[__TALLY_DELAYS];
