@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "base/ref.h"
 #include "transport/loop.h"
 #include "transport/probe.h"
 
@@ -70,17 +71,12 @@ static void arena_kick(struct tally_arena *arena, unsigned long delay)
 
 static void arena_ready(struct tally_arena *arena, u8 mode)
 {
-	bool ready;
-
-	mutex_lock(&arena->lock);
-	ready = arena->state == TALLY_ARENA_STARTING;
-	if (ready) {
+	scoped_guard(mutex, &arena->lock) {
+		if (arena->state != TALLY_ARENA_STARTING)
+			return;
 		WRITE_ONCE(arena->mode, mode);
 		WRITE_ONCE(arena->state, TALLY_ARENA_READY);
 	}
-	mutex_unlock(&arena->lock);
-	if (!ready)
-		return;
 	wake_up_all(&arena->wait);
 	tally_node_event(arena->node, "arena_ready", arena->config.name,
 			 mode == TALLY_MODE_NIC ? "nic" : "cpu");
@@ -103,13 +99,12 @@ static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
 {
 	unsigned long flags;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	arena->dev = dev;
 	spin_lock_irqsave(&arena->spin, flags);
 	arena->loop = loop;
 	arena->loop_mr = mr;
 	spin_unlock_irqrestore(&arena->spin, flags);
-	mutex_unlock(&arena->lock);
 }
 
 /* Only from the start work, or when that cannot run. */
@@ -387,9 +382,8 @@ int tally_arena_add(struct tally_node *node,
 	}
 	arena->node = tally_node_get(node);
 	*reason = "no memory for the arena";
-	mutex_lock(&node->arenas->lock);
-	err = arenas_link(node->arenas, arena, reason);
-	mutex_unlock(&node->arenas->lock);
+	scoped_guard(mutex, &node->arenas->lock)
+		err = arenas_link(node->arenas, arena, reason);
 	if (!err) {
 		tally_node_event(node, "arena_add", config->name, "");
 		if (config->mode == TALLY_MODE_CPU)
@@ -411,47 +405,32 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 	struct tally_arena *arena;
 	unsigned long id = 0;
 
-	mutex_lock(&arenas->lock);
+	guard(mutex)(&arenas->lock);
 	if (!name)
 		arenas->stopped = true;
-	rcu_read_lock();
 	arena = name ? tally_names_lookup(&arenas->names, name,
 					  struct tally_arena, by_name) :
 		       xa_find(&arenas->ids, &id, ULONG_MAX, XA_PRESENT);
-	rcu_read_unlock();
 	if (arena) {
 		tally_names_del(&arenas->names, &arena->by_name);
 		xa_erase(&arenas->ids, arena->id);
 	}
-	mutex_unlock(&arenas->lock);
 	return arena;
 }
 
 /* An arena of ours by name, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 {
-	struct tally_arena *arena;
-
-	rcu_read_lock();
-	arena = tally_names_lookup(&node->arenas->names, name,
-				   struct tally_arena, by_name);
-	if (arena && !kref_get_unless_zero(&arena->ref))
-		arena = NULL;
-	rcu_read_unlock();
-	return arena;
+	return tally_find_get(struct tally_arena,
+			      tally_names_lookup(&node->arenas->names, name,
+						 struct tally_arena, by_name));
 }
 
 /* An arena of ours by id, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 {
-	struct tally_arena *arena;
-
-	rcu_read_lock();
-	arena = xa_load(&node->arenas->ids, id);
-	if (arena && !kref_get_unless_zero(&arena->ref))
-		arena = NULL;
-	rcu_read_unlock();
-	return arena;
+	return tally_find_get(struct tally_arena,
+			      xa_load(&node->arenas->ids, id));
 }
 
 /*
@@ -481,9 +460,8 @@ struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 void tally_arena_watch(struct tally_arena *arena, struct list_head *watches,
 		       struct tally_watch *watch)
 {
-	mutex_lock(&arena->watch_lock);
+	guard(mutex)(&arena->watch_lock);
 	list_add_tail(&watch->list, watches);
-	mutex_unlock(&arena->watch_lock);
 }
 
 /*
@@ -566,14 +544,13 @@ int tally_arena_right(struct tally_arena *arena, unsigned long *id,
 {
 	struct tally_right *right;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	right = xa_find_after(&arena->rights, id, ULONG_MAX, XA_PRESENT);
-	if (right) {
-		strscpy(name, right->name, TALLY_NAME_SIZE);
-		*access = right->access;
-	}
-	mutex_unlock(&arena->lock);
-	return right ? 0 : -ENOENT;
+	if (!right)
+		return -ENOENT;
+	strscpy(name, right->name, TALLY_NAME_SIZE);
+	*access = right->access;
+	return 0;
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/user_namespace.h>
 #include "base/name.h"
+#include "base/ref.h"
 
 static void object_free_memory(struct rcu_head *rcu)
 {
@@ -157,10 +158,9 @@ int tally_object_add(struct tally_object *object, const char **reason)
 	err = type->check ? type->check(object, reason) : 0;
 	if (err)
 		return err;
-	mutex_lock(&arena->lock);
-	err = arena_takes(arena, name, reason) ?:
-	      object_reserve(object, reason);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		err = arena_takes(arena, name, reason) ?:
+		      object_reserve(object, reason);
 	if (err)
 		return err;
 	err = type->create ? type->create(object, reason) : 0;
@@ -185,15 +185,9 @@ int tally_object_add(struct tally_object *object, const char **reason)
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name)
 {
-	struct tally_object *object;
-
-	rcu_read_lock();
-	object = tally_names_lookup(&arena->names, name, struct tally_object,
-				    by_name);
-	if (object && !kref_get_unless_zero(&object->ref))
-		object = NULL;
-	rcu_read_unlock();
-	return object;
+	return tally_find_get(struct tally_object,
+			      tally_names_lookup(&arena->names, name,
+						 struct tally_object, by_name));
 }
 
 /* Is there an object that peers call that, which was not deleted? Any context. */

@@ -73,7 +73,7 @@ static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
 	u32 i;
 
 	desc->tfm = auth->hmac;
-	mutex_lock(&auth->lock);
+	guard(mutex)(&auth->lock);
 	err = crypto_shash_setkey(auth->hmac, key, key_len) ?:
 	      crypto_shash_init(desc) ?:
 	      crypto_shash_update(desc, label, strlen(label) + 1);
@@ -81,7 +81,6 @@ static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
 		err = crypto_shash_update(desc, part[i].data, part[i].len);
 	if (!err)
 		err = crypto_shash_final(desc, mac);
-	mutex_unlock(&auth->lock);
 	shash_desc_zero(desc);
 	return err;
 }

@@ -97,13 +97,12 @@ static void handshake_finish(struct tally_handshake *hs)
 	list_del_init(&hs->list);
 	spin_unlock(&hs->node->half_lock);
 	if (peer) {
-		mutex_lock(&peer->lock);
+		guard(mutex)(&peer->lock);
 		if (peer->attempt == hs)
 			peer->attempt = NULL;
 		if (hs->counted)
 			peer->half_count--;
 		hs->counted = false;
-		mutex_unlock(&peer->lock);
 	}
 	if (cancel_delayed_work_sync(&hs->deadline))
 		handshake_put(hs);
@@ -256,7 +255,6 @@ static void handshake_refused(struct tally_handshake *hs, const void *body,
 static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 {
 	u64 epoch = be64_to_cpu(hs->t.hello.epoch);
-	enum tally_refusal reason = TALLY_REFUSE_NONE;
 	struct tally_handshake *mine;
 	struct tally_peer *peer;
 
@@ -266,22 +264,19 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 	if (!peer)
 		return TALLY_REFUSE_UNKNOWN_PEER;
 	hs->peer = peer;
-	mutex_lock(&peer->lock);
+	guard(mutex)(&peer->lock);
 	mine = peer->attempt;
-	if (peer->dead) {
-		reason = TALLY_REFUSE_UNKNOWN_PEER;
-	} else if (epoch < peer->seen_epoch) {
-		reason = TALLY_REFUSE_EPOCH;
-	} else if (mine && mine->conn && tally_conn_is_up(mine->conn) &&
-		   strcmp(peer->node->config.name, peer->name) < 0) {
-		/* Both connect: the link that the smaller name opened goes on. */
-		reason = TALLY_REFUSE_COLLISION;
-	} else {
-		hs->counted = true;
-		peer->half_count++;
-	}
-	mutex_unlock(&peer->lock);
-	return reason;
+	if (peer->dead)
+		return TALLY_REFUSE_UNKNOWN_PEER;
+	if (epoch < peer->seen_epoch)
+		return TALLY_REFUSE_EPOCH;
+	/* Both connect: the link that the smaller name opened goes on. */
+	if (mine && mine->conn && tally_conn_is_up(mine->conn) &&
+	    strcmp(peer->node->config.name, peer->name) < 0)
+		return TALLY_REFUSE_COLLISION;
+	hs->counted = true;
+	peer->half_count++;
+	return TALLY_REFUSE_NONE;
 }
 
 /* Responder: HELLO came. */
@@ -417,10 +412,9 @@ static void handshake_done(struct tally_handshake *hs)
 {
 	struct tally_peer *peer = hs->peer;
 
-	mutex_lock(&peer->lock);
-	peer->seen_epoch = max(peer->seen_epoch,
-			       be64_to_cpu(theirs(hs)->epoch));
-	mutex_unlock(&peer->lock);
+	scoped_guard(mutex, &peer->lock)
+		peer->seen_epoch = max(peer->seen_epoch,
+				       be64_to_cpu(theirs(hs)->epoch));
 	handshake_finish(hs);
 	handshake_put(hs);
 }
@@ -475,9 +469,8 @@ static enum tally_refusal handshake_prove(struct tally_handshake *hs,
 		return TALLY_REFUSE_AUTH;
 	/* An admission frees the handshake. */
 	peer = tally_peer_get(hs->peer);
-	mutex_lock(&peer->admit);
-	reason = handshake_admit(hs);
-	mutex_unlock(&peer->admit);
+	scoped_guard(mutex, &peer->admit)
+		reason = handshake_admit(hs);
 	tally_peer_put(peer);
 	return reason;
 }
@@ -707,10 +700,9 @@ void tally_handshake_cancel(struct tally_peer *peer, int err)
 {
 	struct tally_conn *conn = NULL;
 
-	mutex_lock(&peer->lock);
-	if (peer->attempt && peer->attempt->conn)
-		conn = tally_conn_get(peer->attempt->conn);
-	mutex_unlock(&peer->lock);
+	scoped_guard(mutex, &peer->lock)
+		if (peer->attempt && peer->attempt->conn)
+			conn = tally_conn_get(peer->attempt->conn);
 	if (!conn)
 		return;
 	tally_conn_fail(conn, err);

@@ -646,10 +646,9 @@ void tally_session_goodbye(struct tally_session *s)
 {
 	struct tally_msg_goodbye bye = { .clean = cpu_to_be32(1) };
 
-	mutex_lock(&s->upcall);
-	if (s->announced)
-		s->node->ops->leave(s);
-	mutex_unlock(&s->upcall);
+	scoped_guard(mutex, &s->upcall)
+		if (s->announced)
+			s->node->ops->leave(s);
 	if (!tally_session_send(s, TALLY_MSG_GOODBYE, &bye, sizeof(bye)))
 		wait_event_timeout(s->wait, READ_ONCE(s->over) ||
 				   READ_ONCE(s->state) >= TALLY_SESSION_BROKEN,

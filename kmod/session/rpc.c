@@ -447,28 +447,26 @@ int tally_rpc_receive_request(struct tally_session *s,
 	u32 slot = be16_to_cpu(hdr->req), seq = be32_to_cpu(hdr->seq);
 	struct tally_rpc *rpc = s->rpc;
 	struct tally_sreq *req;
-	bool fresh, replay;
 
 	if (slot >= TALLY_RPC_SLOTS)
 		return -EPROTO;
 	req = &rpc->req[slot];
-	mutex_lock(&rpc->reply_lock);
-	replay = req->state != SREQ_IDLE && seq == req->seq;
-	fresh = req->state != SREQ_BUSY && seq == req->seq + 1;
-	if (fresh) {
+	scoped_guard(mutex, &rpc->reply_lock) {
+		if (req->state != SREQ_IDLE && seq == req->seq) {
+			tally_stat_inc(&s->node->stats,
+				       TALLY_STAT_RPC_REPLAYED);
+			if (req->state == SREQ_DONE)
+				rpc_send_reply(req);
+			return 0;
+		}
+		if (req->state == SREQ_BUSY || seq != req->seq + 1)
+			return -EPROTO;
 		req->state = SREQ_BUSY;
 		req->seq = seq;
 		req->type = be16_to_cpu(hdr->type);
 		req->len = len;
 		memcpy(req->body, body, len);
-	} else if (replay) {
-		tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_REPLAYED);
-		if (req->state == SREQ_DONE)
-			rpc_send_reply(req);
 	}
-	mutex_unlock(&rpc->reply_lock);
-	if (!fresh)
-		return replay ? 0 : -EPROTO;
 	trace_tally_rpc_request(s->id, slot, seq, req->type, 0);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SERVED);
 	tally_session_get(s);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/rhashtable.h>
+#include "base/ref.h"
 #include "base/trace.h"
 #include "base/work.h"
 #include "session/session.h"
@@ -33,14 +34,9 @@ void tally_session_put(struct tally_session *s)
 /* A session by its id, referenced, or NULL; it may be OVER. Any context. */
 struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 {
-	struct tally_session *s;
-
-	rcu_read_lock();
-	s = rhashtable_lookup(&node->sessions, &id, tally_sessions_params);
-	if (s && !kref_get_unless_zero(&s->ref))
-		s = NULL;
-	rcu_read_unlock();
-	return s;
+	return tally_find_get(struct tally_session,
+			      rhashtable_lookup(&node->sessions, &id,
+						tally_sessions_params));
 }
 
 /*
@@ -49,14 +45,8 @@ struct tally_session *tally_session_find(struct tally_node *node, u64 id)
  */
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 {
-	struct tally_session *s;
-
-	rcu_read_lock();
-	s = xa_load(&node->slots, slot);
-	if (s && !kref_get_unless_zero(&s->ref))
-		s = NULL;
-	rcu_read_unlock();
-	return s;
+	return tally_find_get(struct tally_session,
+			      xa_load(&node->slots, slot));
 }
 
 /* Is its link up? The answer may be old when it is read. */
