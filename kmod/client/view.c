@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
+#include "base/ref.h"
 #include "base/trace.h"
 #include "object/wire.h"
 #include "session/session.h"
@@ -66,9 +67,8 @@ void tally_views_stop(struct tally_node *node)
 	struct tally_views *views = node->views;
 	struct tally_view *view = NULL;
 
-	mutex_lock(&views->lock);
-	views->stopped = true;
-	mutex_unlock(&views->lock);
+	scoped_guard(mutex, &views->lock)
+		views->stopped = true;
 	while ((view = tally_view_next(node, view)))
 		tally_view_fail(view, -ESHUTDOWN);
 }
@@ -381,14 +381,8 @@ struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation)
 {
-	struct tally_handle *handle;
-
-	rcu_read_lock();
-	handle = tally_handle_known(s, arena, id, generation);
-	if (handle && !kref_get_unless_zero(&handle->ref))
-		handle = NULL;
-	rcu_read_unlock();
-	return handle;
+	return tally_find_get(struct tally_handle,
+			      tally_handle_known(s, arena, id, generation));
 }
 
 /* What its home calls it, in a message. */
@@ -447,17 +441,13 @@ void tally_handle_fail(struct tally_handle *handle, int err)
 void tally_view_fail(struct tally_view *view, int err)
 {
 	struct tally_handle *handle = NULL;
-	bool fresh;
 
-	mutex_lock(&view->lock);
-	fresh = !tally_view_final(view->error);
-	if (fresh) {
+	scoped_guard(mutex, &view->lock) {
+		if (tally_view_final(view->error))
+			return;
 		WRITE_ONCE(view->error, err);
 		tally_view_changed(view);
 	}
-	mutex_unlock(&view->lock);
-	if (!fresh)
-		return;
 	while ((handle = tally_handle_next(view, handle)))
 		tally_handle_fail(handle, err);
 }
@@ -550,14 +540,10 @@ struct tally_view *tally_view_of(struct tally_node *node, const char *home,
 				 const char *name, struct tally_arena *arena)
 {
 	struct tally_views *views = node->views;
-	struct tally_view *view;
 
-	mutex_lock(&views->lock);
+	guard(mutex)(&views->lock);
 	if (views->stopped)
-		view = ERR_PTR(-ESHUTDOWN);
-	else
-		view = view_named(views, home, name, arena) ?:
-		       view_create(node, home, name, arena);
-	mutex_unlock(&views->lock);
-	return view;
+		return ERR_PTR(-ESHUTDOWN);
+	return view_named(views, home, name, arena) ?:
+	       view_create(node, home, name, arena);
 }

@@ -139,21 +139,18 @@ void tally_views_session_live(struct tally_session *s, bool resumed)
 static bool view_drop(struct tally_view *view, struct tally_session *s)
 {
 	unsigned long flags;
-	bool mine;
 
-	mutex_lock(&view->lock);
-	mine = view->session == s;
-	if (mine) {
-		spin_lock_irqsave(&view->spin, flags);
-		view->session = NULL;
-		spin_unlock_irqrestore(&view->spin, flags);
-		if (!view->error)
-			WRITE_ONCE(view->error, -ENOTCONN);
-		tally_early_settle(view);
-		tally_view_changed(view);
-	}
-	mutex_unlock(&view->lock);
-	return mine;
+	guard(mutex)(&view->lock);
+	if (view->session != s)
+		return false;
+	spin_lock_irqsave(&view->spin, flags);
+	view->session = NULL;
+	spin_unlock_irqrestore(&view->spin, flags);
+	if (!view->error)
+		WRITE_ONCE(view->error, -ENOTCONN);
+	tally_early_settle(view);
+	tally_view_changed(view);
+	return true;
 }
 
 /**

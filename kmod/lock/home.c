@@ -388,9 +388,8 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 		*reason = "the arena has not found its mode yet";
 		return -EAGAIN;
 	}
-	mutex_lock(&arena->lock);
-	tenure = max(tenure, arena->tenure);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		tenure = max(tenure, arena->tenure);
 	mutex_init(&h->lock);
 	spin_lock_init(&h->local_lock);
 	INIT_DELAYED_WORK(&h->work, home_work);
@@ -414,11 +413,10 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	rep->lock_class = h->class;
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	rep->lock_cache = h->set.cache;
 	rep->lock_grants = cpu_to_be16(h->set.grants);
 	rep->lock_ms = cpu_to_be16(h->set.ms);
-	mutex_unlock(&h->lock);
 }
 
 /*
@@ -449,9 +447,8 @@ void tally_lock_home_delete(struct tally_object *object)
 	mutex_unlock(&h->lock);
 	/* What waits for the end of the grace keeps the node: no longer. */
 	home_queue(h, 0);
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	arena->tenure = max(arena->tenure, tenure + HOME_TENURE_GAP);
-	mutex_unlock(&arena->lock);
 }
 
 /* No work is queued and no operation posted: each has a reference. */
@@ -459,9 +456,8 @@ void tally_lock_home_destroy(struct tally_object *object)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
-	mutex_lock(&h->lock);
-	home_put_swept(h);
-	mutex_unlock(&h->lock);
+	scoped_guard(mutex, &h->lock)
+		home_put_swept(h);
 	kfree(h->answer);
 }
 
@@ -512,9 +508,8 @@ void tally_lock_home_forget(struct tally_open *open)
 
 	if (hlist_unhashed(&lo->list))
 		return;
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	hlist_del_init(&lo->list);
-	mutex_unlock(&h->lock);
 }
 
 /* Under h->lock. */
@@ -539,10 +534,9 @@ void tally_lock_home_event(struct tally_open *open, u8 kind,
 	struct tally_lock_open *lo = tally_lock_open(open);
 	struct tally_lock_home *h = tally_lock_home(open->object);
 
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	if (!hlist_unhashed(&lo->list))
 		home_event(h, &lo->n, kind, msg);
-	mutex_unlock(&h->lock);
 }
 
 /* The same of our own users. */
@@ -551,9 +545,8 @@ void tally_lock_home_local(struct tally_object *object, u8 kind,
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	home_event(h, &h->own, kind, msg);
-	mutex_unlock(&h->lock);
 }
 
 /* Under h->lock. */
@@ -575,10 +568,9 @@ void tally_lock_home_resync_end(struct tally_open *open)
 	struct tally_lock_home *h = tally_lock_home(open->object);
 
 	tally_lock_home_event(open, TALLY_LHE_RESYNC_END, NULL);
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	if (h->set_changed && !h->dead)
 		home_send_set(h, tally_lock_open(open)->n.slot);
-	mutex_unlock(&h->lock);
 }
 
 /*
@@ -649,20 +641,16 @@ int tally_lock_home_set(struct tally_object *object,
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lock_open *lo;
-	int err = 0;
 
-	mutex_lock(&h->lock);
-	if (h->dead) {
-		err = -EIDRM;
-	} else {
-		h->set = *set;
-		h->set_changed = true;
-		home_send_set(h, TALLY_SLOT_HOME);
-		hlist_for_each_entry(lo, &h->opens, list)
-			home_send_set(h, lo->n.slot);
-	}
-	mutex_unlock(&h->lock);
-	return err;
+	guard(mutex)(&h->lock);
+	if (h->dead)
+		return -EIDRM;
+	h->set = *set;
+	h->set_changed = true;
+	home_send_set(h, TALLY_SLOT_HOME);
+	hlist_for_each_entry(lo, &h->opens, list)
+		home_send_set(h, lo->n.slot);
+	return 0;
 }
 
 /*

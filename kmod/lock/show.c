@@ -223,7 +223,7 @@ static void lock_info(struct tally_object *object, struct lock_info *info)
 	u64 state;
 
 	memset(info, 0, sizeof(*info));
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	info->set = h->set;
 	state = tally_lock_home_word(h);
 	info->holder_slot = home_holder(&h->lh, state);
@@ -245,7 +245,6 @@ static void lock_info(struct tally_object *object, struct lock_info *info)
 	if (h->breaking)
 		info->state = "breaking";
 	info->fenced = h->breaking ? h->breaking->fenced : h->fenced;
-	mutex_unlock(&h->lock);
 }
 
 /*
@@ -259,7 +258,7 @@ static int lock_waiter(struct tally_object *object, u32 i,
 	struct tally_lh_node *n = NULL;
 	int k;
 
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	for (k = 0; k < TALLY_LH_CHAIN && !n; k++)
 		if (h->lh.suc[k] && !i--)
 			n = h->lh.suc[k];
@@ -268,7 +267,6 @@ static int lock_waiter(struct tally_object *object, u32 i,
 			i--;
 	if (n)
 		home_slot_name(h, n->slot, name);
-	mutex_unlock(&h->lock);
 	return n ? 0 : -ENOENT;
 }
 
@@ -382,9 +380,8 @@ static bool who_ask(struct tally_session *s, struct tally_lock_home *h,
 	} else {
 		who_clean(answer->rep.comm);
 	}
-	mutex_lock(&h->lock);
-	swap(h->answer, answer);
-	mutex_unlock(&h->lock);
+	scoped_guard(mutex, &h->lock)
+		swap(h->answer, answer);
 	kfree(answer);
 	return err != -EREMOTEIO && err != -ETIMEDOUT && err != -ENOTCONN &&
 	       err != -EINTR;

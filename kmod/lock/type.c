@@ -53,9 +53,8 @@ static int lock_nl_set(struct tally_object *object, struct genl_info *info)
 	struct tally_lock_home *home = tally_lock_home(object);
 	struct tally_lock_set set;
 
-	mutex_lock(&home->lock);
-	set = home->set;
-	mutex_unlock(&home->lock);
+	scoped_guard(mutex, &home->lock)
+		set = home->set;
 	take_settings(info, &set);
 	return tally_lock_home_set(object, &set);
 }

@@ -73,9 +73,8 @@ static bool fill_arena(struct sk_buff *skb, void *hdr, void *entry)
 	struct arena_list rights = { arena }, attached = { arena };
 	bool full;
 
-	mutex_lock(&arena->lock);
-	full = put_facts(skb, arena);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		full = put_facts(skb, arena);
 	return full ||
 	       nla_put_u32(skb, TALLY_A_ARENA_ID, arena->id) ||
 	       tally_nl_put_list(skb, hdr, TALLY_A_ARENA_RIGHTS, put_right,
@@ -170,9 +169,8 @@ static int set_arena(struct genl_info *info, struct tally_arena *arena)
 	struct tally_owner owner;
 	int err;
 
-	mutex_lock(&arena->lock);
-	owner = arena->config.owner;
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		owner = arena->config.owner;
 	err = tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
 			     TALLY_A_ARENA_PERM, &owner) ?:
 	      set_access(info, arena);

@@ -223,7 +223,7 @@ int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 	int err = 0;
 
 	/* In the order of their ids. */
-	mutex_lock(&cursor->node->lock);
+	guard(mutex)(&cursor->node->lock);
 	list_for_each_entry(user, &cursor->node->users, list) {
 		if (user->id <= cursor->id)
 			continue;
@@ -231,7 +231,6 @@ int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 		if (err)
 			break;
 	}
-	mutex_unlock(&cursor->node->lock);
 	return tally_nl_dump_to(skb, cb, err);
 }
 

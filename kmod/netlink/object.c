@@ -21,9 +21,8 @@ static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
 	struct tally_arena *arena = object->arena;
 	struct tally_object_config c;
 
-	mutex_lock(&arena->lock);
-	c = object->config;
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		c = object->config;
 	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
 	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
 	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||

@@ -75,10 +75,9 @@ static const char *peer_state(const struct tally_peer *peer)
 static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_peer *peer = entry;
-	bool full;
 
-	mutex_lock(&peer->lock);
-	full = nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
+	guard(mutex)(&peer->lock);
+	return nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
 	       put_addr(skb, &peer->addr) ||
 	       nla_put_string(skb, TALLY_A_PEER_STATE, peer_state(peer)) ||
 	       (peer->seen_epoch &&
@@ -87,8 +86,6 @@ static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 	       nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, peer->connects,
 				 TALLY_A_PEER_PAD) ||
 	       put_session(skb, peer) || put_trouble(skb, peer);
-	mutex_unlock(&peer->lock);
-	return full;
 }
 
 static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)

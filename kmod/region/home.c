@@ -200,17 +200,16 @@ void tally_region_close(struct tally_open *open)
 	struct tally_region_open *ro = region_of(open);
 	u32 i;
 
-	mutex_lock(&ro->lock);
+	guard(mutex)(&ro->lock);
 	ro->closed = true;
-	if (ro->key) {
-		for (i = 0; i < ro->mrs; i++)
-			open_unregister(ro, i);
-		kvfree(ro->key);
-		ro->key = NULL;
-		tally_quota_uncharge(&open_quota(ro)->bytes,
-				     ro->mrs * sizeof(*ro->key));
-	}
-	mutex_unlock(&ro->lock);
+	if (!ro->key)
+		return;
+	for (i = 0; i < ro->mrs; i++)
+		open_unregister(ro, i);
+	kvfree(ro->key);
+	ro->key = NULL;
+	tally_quota_uncharge(&open_quota(ro)->bytes,
+			     ro->mrs * sizeof(*ro->key));
 }
 
 /* Register the @index-th part, anew when the rights have changed. */
@@ -282,7 +281,7 @@ static int open_keys(struct tally_region_open *ro, u32 first,
 	if (first >= ro->mrs)
 		return -EINVAL;
 	n = min_t(u32, ro->mrs - first, REGION_MAP_KEYS);
-	mutex_lock(&ro->lock);
+	guard(mutex)(&ro->lock);
 	err = open_make_keys(ro);
 	right = tally_open_access(&ro->open);
 	if (right == TALLY_ACCESS_NONE)
@@ -297,7 +296,6 @@ static int open_keys(struct tally_region_open *ro, u32 first,
 		out[i].addr = cpu_to_be64(mr->addr);
 		out[i].rkey = cpu_to_be32(mr->mr->rkey);
 	}
-	mutex_unlock(&ro->lock);
 	return i ? i : err;
 }
 

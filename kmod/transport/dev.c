@@ -113,7 +113,7 @@ static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
 {
 	struct tally_dev *dev;
 
-	mutex_lock(&tally_devs_lock);
+	guard(mutex)(&tally_devs_lock);
 	list_for_each_entry(dev, &tally_devs, list) {
 		if (ibdev && dev->ibdev != ibdev)
 			continue;
@@ -122,12 +122,9 @@ static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
 		if (net && !rdma_dev_access_netns(dev->ibdev, net))
 			continue;
 		tally_dev_hold(dev);
-		goto out;
+		return dev;
 	}
-	dev = NULL;
-out:
-	mutex_unlock(&tally_devs_lock);
-	return dev;
+	return NULL;
 }
 
 /*
@@ -151,25 +148,22 @@ struct tally_dev *tally_dev_find(struct net *net, const char *name)
  */
 int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user)
 {
-	bool dying;
-
-	mutex_lock(&dev->lock);
-	dying = dev->dying;
+	guard(mutex)(&dev->lock);
 	INIT_LIST_HEAD(&user->list);
-	if (!dying && user->last)
+	if (dev->dying)
+		return -ENODEV;
+	if (user->last)
 		list_add_tail(&user->list, &dev->users);
-	else if (!dying)
+	else
 		list_add(&user->list, &dev->users);
-	mutex_unlock(&dev->lock);
-	return dying ? -ENODEV : 0;
+	return 0;
 }
 
 /* Waits for a running gone(), unless it is called from there. */
 void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user)
 {
-	mutex_lock(&dev->lock);
-	list_del_init(&user->list);
-	mutex_unlock(&dev->lock);
+	scoped_guard(mutex, &dev->lock)
+		list_del_init(&user->list);
 	if (READ_ONCE(dev->remover) == current)
 		return;
 	/* Pairs with the release after gone() returned. */
@@ -208,9 +202,8 @@ static int tally_dev_add(struct ib_device *ibdev)
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	ib_set_client_data(ibdev, &tally_dev_client, dev);
-	mutex_lock(&tally_devs_lock);
+	guard(mutex)(&tally_devs_lock);
 	list_add_tail(&dev->list, &tally_devs);
-	mutex_unlock(&tally_devs_lock);
 	return 0;
 }
 
@@ -218,9 +211,8 @@ static void tally_dev_remove(struct ib_device *ibdev, void *data)
 {
 	struct tally_dev *dev = data;
 
-	mutex_lock(&tally_devs_lock);
-	list_del(&dev->list);
-	mutex_unlock(&tally_devs_lock);
+	scoped_guard(mutex, &tally_devs_lock)
+		list_del(&dev->list);
 	tally_dev_tell_users(dev);
 	tally_dev_put(dev);
 	/* The device must not go before its users: all it can do is to say so. */

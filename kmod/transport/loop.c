@@ -171,12 +171,11 @@ static void tally_loop_down(struct tally_conn *conn, int err)
 
 	if (!dev)
 		return;
-	mutex_lock(&dev->loop_lock);
+	guard(mutex)(&dev->loop_lock);
 	if (dev->loop == conn) {
 		dev->loop = NULL;
 		tally_conn_put(conn);
 	}
-	mutex_unlock(&dev->loop_lock);
 }
 
 static const struct tally_conn_ops tally_loop_ops = {
@@ -231,7 +230,7 @@ struct tally_conn *tally_dev_loop(struct tally_dev *dev)
 {
 	struct tally_conn *loop;
 
-	mutex_lock(&dev->loop_lock);
+	guard(mutex)(&dev->loop_lock);
 	loop = dev->loop;
 	if (loop && !tally_conn_is_up(loop)) {
 		tally_conn_put(loop);
@@ -240,6 +239,5 @@ struct tally_conn *tally_dev_loop(struct tally_dev *dev)
 	if (!loop)
 		loop = tally_loop_make(dev);
 	dev->loop = IS_ERR(loop) ? NULL : tally_conn_get(loop);
-	mutex_unlock(&dev->loop_lock);
 	return loop;
 }

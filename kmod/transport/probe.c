@@ -147,12 +147,8 @@ static enum tally_atomics tally_probe_verdict(int err)
  */
 enum tally_atomics tally_dev_probe(struct tally_dev *dev)
 {
-	enum tally_atomics atomics;
-
-	mutex_lock(&dev->probe_lock);
+	guard(mutex)(&dev->probe_lock);
 	if (dev->atomics == TALLY_ATOMICS_UNKNOWN)
 		dev->atomics = tally_probe_verdict(tally_probe_run(dev));
-	atomics = dev->atomics;
-	mutex_unlock(&dev->probe_lock);
-	return atomics;
+	return dev->atomics;
 }
