@@ -440,8 +440,7 @@ static void handle_release_work(struct work_struct *work)
 				 handle->doubt);
 	else
 		kfree(handle->forget);
-	if (s)
-		tally_session_put(s);
+	tally_session_put(s);
 	if (handle->object)
 		tally_object_put(handle->object);
 	kfree_rcu(handle, rcu);

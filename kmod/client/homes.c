@@ -86,8 +86,7 @@ static void homes_release(struct kref *ref)
 	struct home *home, *next;
 
 	list_for_each_entry_safe(home, next, &homes->list, list) {
-		if (home->session)
-			tally_session_put(home->session);
+		tally_session_put(home->session);
 		kfree(home);
 	}
 	tally_node_put(homes->node);
@@ -132,8 +131,7 @@ static int homes_add(struct homes *homes, struct tally_session *s)
 	struct home *home = kzalloc(sizeof(*home), GFP_KERNEL);
 
 	if (!home) {
-		if (s)
-			tally_session_put(s);
+		tally_session_put(s);
 		return -ENOMEM;
 	}
 	INIT_WORK(&home->work, home_work);
@@ -266,8 +264,7 @@ static struct tally_view *view_at(struct tally_node *node, const char *home,
 		if (err)
 			tally_view_put(view);
 	} while (!arena && (err == -EIDRM || err == -ESTALE));
-	if (arena)
-		tally_arena_put(arena);
+	tally_arena_put(arena);
 	if (!err)
 		return view;
 	return ERR_PTR(err == -EIDRM ? -ENOENT : err);

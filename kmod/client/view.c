@@ -136,10 +136,8 @@ static void view_release(struct kref *ref)
 	if (view->known.key.arena)
 		rhltable_remove(&views->by_id, &view->known.node, known_ids);
 	rhltable_destroy(&view->names);
-	if (view->session)
-		tally_session_put(view->session);
-	if (view->arena)
-		tally_arena_put(view->arena);
+	tally_session_put(view->session);
+	tally_arena_put(view->arena);
 	tally_node_put(view->node);
 	mutex_destroy(&view->lock);
 	kfree_rcu(view, rcu);
@@ -148,7 +146,8 @@ static void view_release(struct kref *ref)
 /* Context: process. */
 void tally_view_put(struct tally_view *view)
 {
-	kref_put(&view->ref, view_release);
+	if (view)
+		kref_put(&view->ref, view_release);
 }
 
 /*
@@ -169,8 +168,7 @@ struct tally_view *tally_view_next(struct tally_node *node,
 	if (list_entry_is_head(view, &views->list, list))
 		view = NULL;
 	mutex_unlock(&views->lock);
-	if (prev)
-		tally_view_put(prev);
+	tally_view_put(prev);
 	return view;
 }
 
@@ -265,7 +263,8 @@ static void handle_release(struct kref *ref)
  */
 void tally_handle_put(struct tally_handle *handle)
 {
-	kref_put(&handle->ref, handle_release);
+	if (handle)
+		kref_put(&handle->ref, handle_release);
 }
 
 /* As tally_view_next(), without view->lock. */
@@ -283,8 +282,7 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 	if (list_entry_is_head(handle, &view->handles, list))
 		handle = NULL;
 	mutex_unlock(&view->lock);
-	if (prev)
-		tally_handle_put(prev);
+	tally_handle_put(prev);
 	return handle;
 }
 

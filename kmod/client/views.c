@@ -103,8 +103,7 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 			tally_view_fail(view, -EIDRM);
 		tally_owed_queue(owed, s, arena, 0);
 	}
-	if (view)
-		tally_view_put(view);
+	tally_view_put(view);
 	return err;
 }
 

@@ -269,7 +269,8 @@ struct tally_arena *tally_arena_get(struct tally_arena *arena)
 /* The arena is freed later, from the node's workqueue. Any context. */
 void tally_arena_put(struct tally_arena *arena)
 {
-	kref_put(&arena->ref, arena_release);
+	if (arena)
+		kref_put(&arena->ref, arena_release);
 }
 
 static int arena_alloc_words(struct tally_arena *arena)

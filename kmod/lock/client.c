@@ -716,8 +716,7 @@ void tally_lock_client_message(struct tally_handle *handle,
 			swap(c->next, way);
 	}
 	tally_lock_run_unlock(c, flags);
-	if (way.conn)
-		tally_conn_put(way.conn);
+	tally_conn_put(way.conn);
 }
 
 /*
@@ -788,10 +787,8 @@ void tally_lock_client_destroy(struct tally_handle *handle)
 
 	if (handle->object)
 		tally_lock_home_attach(handle->object, handle, true);
-	if (c->next.conn)
-		tally_conn_put(c->next.conn);
-	if (c->session)
-		tally_session_put(c->session);
+	tally_conn_put(c->next.conn);
+	tally_session_put(c->session);
 	kmem_cache_free(lock_clients, c);
 	handle->part = NULL;
 }

@@ -83,8 +83,7 @@ static struct home_op *home_post(struct tally_lock_home *h, u8 kind, u16 slot,
 	if (!hop) {
 		h->broken = true;
 		home_queue(h, loop ? 1 : HOME_RETRY);
-		if (loop)
-			tally_conn_put(loop);
+		tally_conn_put(loop);
 		return NULL;
 	}
 	addr = tally_arena_loop_addr(arena, h->object.word, &rkey);
@@ -269,8 +268,7 @@ static bool home_loop_up(struct tally_lock_home *h)
 	struct tally_conn *loop = tally_arena_loop(h->object.arena);
 	bool up = loop && tally_conn_is_up(loop);
 
-	if (loop)
-		tally_conn_put(loop);
+	tally_conn_put(loop);
 	return up;
 }
 
@@ -347,8 +345,7 @@ static void home_local_mend(struct tally_lock_home *h)
 		if (use)
 			home_local->reset(handle);
 	}
-	if (handle)
-		tally_handle_put(handle);
+	tally_handle_put(handle);
 }
 
 static void home_work(struct work_struct *work)

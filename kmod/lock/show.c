@@ -145,8 +145,7 @@ static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
 	}
 	s = tally_session_at(node, slot);
 	strscpy(name, s ? s->name : "?", TALLY_NAME_SIZE);
-	if (s)
-		tally_session_put(s);
+	tally_session_put(s);
 }
 
 /* One that has it: there may be several readers. */

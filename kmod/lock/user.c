@@ -59,8 +59,7 @@ static int lock_bind(struct tally_lock_client *c)
 		swap(c->session, s);
 	}
 	spin_unlock_irqrestore(&c->lock, flags);
-	if (s)
-		tally_session_put(s);
+	tally_session_put(s);
 	return err;
 }
 

@@ -267,8 +267,7 @@ static struct tally_object *next_object(struct tally_nl_cursor *cursor,
 					 cursor->arena->id : 0);
 		if (!arena)
 			return NULL;
-		if (cursor->arena)
-			tally_arena_put(cursor->arena);
+		tally_arena_put(cursor->arena);
 		cursor->arena = arena;
 		cursor->id = 0;
 	}

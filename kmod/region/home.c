@@ -235,8 +235,7 @@ static int open_register(struct tally_region_open *ro, u32 index, int access)
 				    (unsigned long)index * ro->mr_pages,
 				    pages, access) :
 		    ERR_PTR(-ENOTCONN);
-	if (conn)
-		tally_conn_put(conn);
+	tally_conn_put(conn);
 	if (IS_ERR(mr)) {
 		tally_quota_uncharge(&open_quota(ro)->pages, pages);
 		return PTR_ERR(mr);

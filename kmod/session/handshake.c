@@ -523,8 +523,7 @@ static struct tally_session *handshake_join(struct tally_handshake *hs,
 		err = -ESTALE;
 	else if (old)
 		err = tally_session_fence_wait(old, -ENOTCONN);
-	if (old)
-		tally_session_put(old);
+	tally_session_put(old);
 	return err ? ERR_PTR(err) : handshake_new_session(hs, id, slot);
 }
 
@@ -600,8 +599,7 @@ static void handshake_start(struct work_struct *work)
 	struct tally_session *old = tally_peer_session(hs->peer);
 
 	hello_fill(hs, &hs->t.hello, old ? old->id : 0);
-	if (old)
-		tally_session_put(old);
+	tally_session_put(old);
 	hs->expect = TALLY_MSG_CHALLENGE;
 	handshake_arm(hs, HANDSHAKE_TIMEOUT);
 	handshake_send(hs, TALLY_MSG_HELLO, &hs->t.hello,

@@ -60,8 +60,7 @@ static void link_conn_end(struct tally_session *s, struct tally_conn *conn,
 	tally_session_set_state(s, TALLY_SESSION_BROKEN, err);
 	spin_unlock_irqrestore(&s->lock, flags);
 	tally_session_break(s, err);
-	if (conn)
-		tally_conn_put(conn);
+	tally_conn_put(conn);
 	tally_session_put(s);
 }
 

@@ -25,10 +25,11 @@ struct tally_session *tally_session_get(struct tally_session *s)
 	return s;
 }
 
-/* Any context. */
+/* NULL is allowed, as for all that follow this name. Any context. */
 void tally_session_put(struct tally_session *s)
 {
-	kref_put(&s->ref, session_release);
+	if (s)
+		kref_put(&s->ref, session_release);
 }
 
 /* A session by its id, referenced, or NULL; it may be OVER. Any context. */
