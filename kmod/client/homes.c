@@ -147,10 +147,9 @@ static int homes_add_all(struct homes *homes)
 {
 	struct tally_session *s;
 	struct tally_peer *peer;
+	int err = homes_add(homes, NULL);
 	u32 after = 0;
-	int err;
 
-	err = homes_add(homes, NULL);
 	while (!err && (peer = tally_peer_next(homes->node, after))) {
 		after = peer->id;
 		s = tally_peer_session(peer);
@@ -453,10 +452,9 @@ int tally_view_list(struct tally_view *view, u32 after, tally_list_fn fn,
 		    void *ctx, long timeout)
 {
 	struct tally_until until = tally_until(timeout);
+	int err = tally_view_attach(view, false, &until);
 	struct tally_session *s;
-	int err;
 
-	err = tally_view_attach(view, false, &until);
 	if (err)
 		return err;
 	if (view->arena) {
@@ -601,11 +599,10 @@ int tally_views_list(struct tally_node *node, u32 after, tally_list_fn fn,
 		     void *ctx, long timeout)
 {
 	struct tally_until until = tally_until(timeout);
-	struct homes *homes;
+	struct homes *homes = homes_ask(node, "", &arenas_question, &until);
 	struct home *home;
 	int err = 0;
 
-	homes = homes_ask(node, "", &arenas_question, &until);
 	if (IS_ERR(homes))
 		return PTR_ERR(homes);
 	list_for_each_entry(home, &homes->list, list)

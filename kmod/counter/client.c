@@ -224,9 +224,8 @@ int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 		     u64 compare, u64 *old, long timeout)
 {
 	struct tally_until until = tally_until(timeout);
-	int err;
+	int err = tally_handle_enter(handle, timeout);
 
-	err = tally_handle_enter(handle, timeout);
 	if (err)
 		return err;
 	switch (READ_ONCE(handle->view->reach)) {

@@ -37,10 +37,10 @@ const struct dentry_operations tally_dentry_ops = {
 
 static struct inode *dir_find_view(struct inode *dir, const char *name)
 {
-	struct tally_view *view;
+	struct tally_view *view = tally_view_find(tally_fs_node(dir), name,
+						  TALLY_FS_TIMEOUT);
 	struct inode *inode;
 
-	view = tally_view_find(tally_fs_node(dir), name, TALLY_FS_TIMEOUT);
 	if (IS_ERR(view))
 		return ERR_CAST(view);
 	inode = tally_dir_inode(dir->i_sb, 0, view);
@@ -189,9 +189,8 @@ static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 	object = tally_object_new(view->arena, &config, &reason);
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = config.type->fs_take(object, &arg);
-	if (!err)
-		err = tally_object_add(object, &reason);
+	err = config.type->fs_take(object, &arg) ?:
+	      tally_object_add(object, &reason);
 	tally_object_put(object);
 	return err;
 }

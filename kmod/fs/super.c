@@ -86,9 +86,8 @@ static int fs_get_tree(struct fs_context *fc)
 static int fs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 {
 	struct fs_parse_result result;
-	int opt;
+	int opt = fs_parse(fc, fs_params, param, &result);
 
-	opt = fs_parse(fc, fs_params, param, &result);
 	if (opt < 0)
 		return opt;
 	if (!tally_name_valid(param->string, param->size))

@@ -35,10 +35,10 @@ static int serve_attach(struct tally_sreq *req)
 static int serve_open(struct tally_sreq *req)
 {
 	struct tally_msg_open *body = (void *)req->body;
-	struct tally_attach *attach;
+	struct tally_attach *attach = tally_attach_find(req->session,
+							be32_to_cpu(body->arena));
 	int err;
 
-	attach = tally_attach_find(req->session, be32_to_cpu(body->arena));
 	if (!attach)
 		return -EIDRM;
 	tally_delay(OPEN);
@@ -201,9 +201,9 @@ bool tally_serve_request(struct tally_sreq *req)
 void tally_serve_object(const struct tally_type_ops *type,
 			struct tally_sreq *req)
 {
-	struct tally_open *open;
+	struct tally_open *open = tally_open_find(req->session,
+						  (void *)req->body);
 
-	open = tally_open_find(req->session, (void *)req->body);
 	if (IS_ERR(open)) {
 		tally_sreq_reply(req, PTR_ERR(open), NULL, 0);
 		return;

@@ -108,11 +108,10 @@ int tally_lock_nl_break(struct tally_object *object, struct genl_info *info)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
 	struct tally_lock_home *h = tally_lock_home(object);
+	struct tally_lock_break *b = kzalloc(sizeof(*b), GFP_KERNEL);
 	const char *reason = NULL;
-	struct tally_lock_break *b;
 	int err;
 
-	b = kzalloc(sizeof(*b), GFP_KERNEL);
 	if (!b)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&b->work, break_work);

@@ -410,9 +410,9 @@ static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 					struct tally_msg_head *head)
 {
 	if (msg->type != TALLY_LM_HANDOVER)
-		return c->session ? tally_session_ctrl(c->session,
-						       TALLY_MSG_LOCK, head) :
-				    NULL;
+		return c->session ? tally_session_link(c->session,
+						       TALLY_MSG_LOCK, head,
+						       NULL) : NULL;
 	c->handed = msg->next_gen;
 	c->handed_to = c->next.session;
 	*head = (struct tally_msg_head){
@@ -672,7 +672,7 @@ static void lock_way_to(struct tally_node *node, const char *name,
 	tally_peer_put(peer);
 	if (!s)
 		return;
-	way->conn = tally_session_ctrl(s, TALLY_MSG_LOCK, &head);
+	way->conn = tally_session_link(s, TALLY_MSG_LOCK, &head, NULL);
 	way->session = head.session;
 	way->slot = head.slot;
 	tally_session_put(s);
@@ -740,9 +740,9 @@ const struct tally_lock_local tally_lock_local = {
 
 static struct tally_lock_client *lock_create(struct tally_handle *handle)
 {
-	struct tally_lock_client *c;
+	struct tally_lock_client *c = kmem_cache_zalloc(lock_clients,
+							GFP_KERNEL);
 
-	c = kmem_cache_zalloc(lock_clients, GFP_KERNEL);
 	if (!c)
 		return NULL;
 	c->handle = handle;

@@ -179,10 +179,10 @@ static u32 home_holders(const struct tally_lh *lh, u64 state)
 static void home_remote_user(struct tally_lock_home *h,
 			     struct lock_info *info)
 {
-	struct tally_session *s;
+	struct tally_session *s = tally_session_at(h->object.arena->node,
+						   info->holder_slot);
 	u64 now = ktime_get_boottime_ns(), until;
 
-	s = tally_session_at(h->object.arena->node, info->holder_slot);
 	if (!s)
 		return;
 	until = READ_ONCE(s->reclaim_at);

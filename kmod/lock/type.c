@@ -118,9 +118,8 @@ const struct tally_type_ops tally_lock_type = {
 
 int tally_lock_init(void)
 {
-	int err;
+	int err = tally_lock_homes_init(&tally_lock_local);
 
-	err = tally_lock_homes_init(&tally_lock_local);
 	if (err)
 		return err;
 	err = tally_lock_clients_init();

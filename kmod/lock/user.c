@@ -214,9 +214,7 @@ int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
 	req->mode = mode;
 	req->pid = task_tgid_nr(current);
 	get_task_comm(req->comm, current);
-	err = tally_handle_enter(req->handle, timeout);
-	if (!err)
-		err = lock_ask(req, try);
+	err = tally_handle_enter(req->handle, timeout) ?: lock_ask(req, try);
 	if (err)
 		return err;
 	if (timeout > 0 && lock_help(req, timeout))
@@ -241,13 +239,10 @@ int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
  */
 int tally_lock_request(struct tally_lock_req *req, u8 mode, bool try)
 {
-	int err;
-
 	req->mode = mode;
 	req->pid = 0;
 	strscpy(req->comm, "kernel", sizeof(req->comm));
-	err = tally_handle_try_enter(req->handle);
-	return err ?: lock_ask(req, try);
+	return tally_handle_try_enter(req->handle) ?: lock_ask(req, try);
 }
 
 /*

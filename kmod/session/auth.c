@@ -35,10 +35,9 @@ void tally_auth_exit(struct tally_auth *auth)
 int tally_auth_load(struct tally_auth *auth, const char *description)
 {
 	const struct user_key_payload *payload;
-	struct key *key;
+	struct key *key = request_key(&key_type_logon, description, NULL);
 	int err = 0;
 
-	key = request_key(&key_type_logon, description, NULL);
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	down_read(&key->sem);
@@ -160,10 +159,9 @@ int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		{ req->nonce, sizeof(req->nonce) },
 	};
 	u8 mac[TALLY_MAC_SIZE];
-	int err;
+	int err = auth_mac(auth, key, TALLY_MAC_SIZE, "tally lane", part,
+			   ARRAY_SIZE(part), mac);
 
-	err = auth_mac(auth, key, TALLY_MAC_SIZE, "tally lane", part,
-		       ARRAY_SIZE(part), mac);
 	if (!err)
 		memcpy(tag, mac, TALLY_TAG_SIZE);
 	return err;

@@ -132,9 +132,8 @@ static int handshake_send(struct tally_handshake *hs, u16 type,
 			  const void *body, u32 len)
 {
 	struct tally_msg_head head = { .type = type };
-	int err;
+	int err = tally_msg_send(hs->conn, &head, body, len, GFP_NOIO);
 
-	err = tally_msg_send(hs->conn, &head, body, len, GFP_NOIO);
 	if (err)
 		tally_conn_fail(hs->conn, err);
 	return err;
@@ -757,10 +756,9 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 					   const struct sockaddr *from,
 					   struct tally_conn_params *params)
 {
-	struct tally_handshake *hs;
+	struct tally_handshake *hs = handshake_alloc(node, true);
 	bool running;
 
-	hs = handshake_alloc(node, true);
 	if (!hs)
 		return TALLY_REFUSE_BUSY;
 	memcpy(&hs->from, from, from->sa_family == AF_INET ?

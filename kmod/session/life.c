@@ -557,10 +557,9 @@ struct tally_session *tally_session_alloc(struct tally_node *node,
 static int session_prepare(struct tally_session *s)
 {
 	struct tally_node *node = s->node;
+	int err = tally_rpc_create(s);
 	u32 slot;
-	int err;
 
-	err = tally_rpc_create(s);
 	if (err)
 		return err;
 	/* Slots go round, so that one is not used again soon. */

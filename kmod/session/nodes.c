@@ -209,10 +209,9 @@ static int node_start(struct tally_node *node, const char **reason)
 int tally_node_add(struct net *net, const struct tally_node_config *config,
 		   const char **reason)
 {
-	struct tally_node *node;
+	struct tally_node *node = node_alloc(net, config);
 	int err;
 
-	node = node_alloc(net, config);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	guard(mutex)(&nodes_lock);

@@ -237,10 +237,7 @@ static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 static int rpc_wait(struct tally_session *s, struct rpc_call *call,
 		    void *reply, u32 *reply_len, long timeout)
 {
-	long left;
-
-	left = wait_for_completion_killable_timeout(&call->done, timeout);
-	if (left <= 0) {
+	if (wait_for_completion_killable_timeout(&call->done, timeout) <= 0) {
 		/* It stays in its slot until the reply or the end. */
 		tally_stat_inc(&s->node->stats, TALLY_STAT_UNKNOWN);
 		return -EREMOTEIO;
@@ -287,8 +284,7 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 
 	/* A caller that asks again and again ends here. */
 	err = timeout > 0 ? rpc_slot_wait(s, call, &timeout) : -ETIMEDOUT;
-	if (!err)
-		err = rpc_first_send(s, call);
+	err = err ?: rpc_first_send(s, call);
 	if (!err)
 		err = rpc_wait(s, call, reply, reply_len, timeout);
 	else if (reply_len)
@@ -305,13 +301,12 @@ void tally_rpc_resend(struct tally_session *s)
 {
 	struct tally_rpc *rpc = s->rpc;
 	struct tally_msg_head head;
-	struct tally_conn *ctrl;
+	u32 link, i;
+	struct tally_conn *ctrl = tally_session_link(s, 0, &head, &link);
 	struct rpc_call *call;
 	bool claimed;
-	u32 link, i;
 	int err = 0;
 
-	ctrl = tally_session_link(s, 0, &head, &link);
 	if (!ctrl)
 		return;
 	for (i = 0; !err && i < TALLY_RPC_SLOTS; i++) {
@@ -394,10 +389,10 @@ static void rpc_send_reply(struct tally_sreq *req)
 	const struct tally_msg_reply *rep = (const void *)req->body;
 	struct tally_session *s = req->session;
 	struct tally_msg_head head;
-	struct tally_conn *ctrl;
+	struct tally_conn *ctrl = tally_session_link(s, TALLY_MSG_REPLY, &head,
+						     NULL);
 	int err;
 
-	ctrl = tally_session_ctrl(s, TALLY_MSG_REPLY, &head);
 	if (!ctrl)
 		return;
 	trace_tally_rpc_reply(s->id, req->slot, req->seq, req->type,

@@ -82,7 +82,7 @@ struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash)
 /*
  * The way of a message: the control conn of the link there is, referenced, or
  * NULL. @head gets what a header says; a request and a reply have more to say.
- * @link: gets the number of the link. Any context.
+ * @link: gets the number of the link, unless it is NULL. Any context.
  */
 struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head, u32 *link)
@@ -99,21 +99,13 @@ struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 		.slot = s->my_slot,
 		.session = s->id,
 	};
-	*link = s->link_nr;
+	if (link)
+		*link = s->link_nr;
 	if (s->ctrl && (s->state == TALLY_SESSION_LIVE ||
 			(opening && s->state == TALLY_SESSION_OPENING)))
 		ctrl = tally_conn_get(s->ctrl);
 	spin_unlock_irqrestore(&s->lock, flags);
 	return ctrl;
-}
-
-/* tally_session_link(), for what need not know the number of the link. */
-struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
-				      struct tally_msg_head *head)
-{
-	u32 link;
-
-	return tally_session_link(s, type, head, &link);
 }
 
 /**
@@ -130,10 +122,9 @@ int tally_session_send(struct tally_session *s, u16 type, const void *body,
 		       u32 len)
 {
 	struct tally_msg_head head;
-	struct tally_conn *ctrl;
+	struct tally_conn *ctrl = tally_session_link(s, type, &head, NULL);
 	int err;
 
-	ctrl = tally_session_ctrl(s, type, &head);
 	if (!ctrl)
 		return -ENOTCONN;
 	err = tally_msg_send(ctrl, &head, body, len, GFP_NOIO);

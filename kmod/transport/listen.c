@@ -116,10 +116,8 @@ static struct rdma_cm_id *tally_listen_on(struct tally_listener *listener,
 		return id;
 	/* Both address families, whatever the namespace's default is. */
 	err = addr->sa_family == AF_INET6 ? rdma_set_afonly(id, 0) : 0;
-	if (!err)
-		err = rdma_bind_addr(id, addr);
-	if (!err)
-		err = rdma_listen(id, TALLY_LISTEN_BACKLOG);
+	err = err ?: rdma_bind_addr(id, addr) ?:
+	      rdma_listen(id, TALLY_LISTEN_BACKLOG);
 	if (!err)
 		return id;
 	rdma_destroy_id(id);
@@ -165,10 +163,9 @@ struct tally_listener *tally_listen(struct net *net, u16 port,
 				    const struct tally_listen_ops *ops,
 				    void *owner)
 {
-	struct tally_listener *listener;
+	struct tally_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
 	struct rdma_cm_id *id;
 
-	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	listener->ops = ops;

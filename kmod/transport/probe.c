@@ -106,9 +106,7 @@ static int tally_probe_run(struct tally_dev *dev)
 	*(u64 *)page_address(page) = TALLY_PROBE_START;
 	mr = tally_mr_create(loop, &page, 1, IB_ACCESS_REMOTE_READ |
 			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
-	err = PTR_ERR_OR_ZERO(mr);
-	if (!err)
-		err = tally_probe_atomics(loop, mr);
+	err = PTR_ERR_OR_ZERO(mr) ?: tally_probe_atomics(loop, mr);
 	/* Nothing is under way to the page any more. */
 	tally_conn_close(loop, -ESHUTDOWN);
 	if (!IS_ERR(mr))
