@@ -251,8 +251,7 @@ struct tally_handle *tally_handle_get(struct tally_handle *handle)
 
 static void handle_release(struct kref *ref)
 {
-	struct tally_handle *handle = container_of(ref, struct tally_handle,
-						   ref);
+	struct tally_handle *handle = container_of(ref, typeof(*handle), ref);
 
 	queue_work(handle->view->node->wait_wq, &handle->release_work);
 }

@@ -84,8 +84,7 @@ static void arena_ready(struct tally_arena *arena, u8 mode)
 
 static void arena_dev_gone(struct tally_dev_user *user)
 {
-	struct tally_arena *arena = container_of(user, struct tally_arena,
-						 watch);
+	struct tally_arena *arena = container_of(user, typeof(*arena), watch);
 
 	if (!kref_get_unless_zero(&arena->ref))
 		return;	/* being freed, which gives the device up as well */
@@ -244,8 +243,7 @@ static void arena_start_work(struct work_struct *work)
 
 static void arena_free(struct work_struct *work)
 {
-	struct tally_arena *arena = container_of(work, struct tally_arena,
-						 free);
+	struct tally_arena *arena = container_of(work, typeof(*arena), free);
 	struct tally_node *node = arena->node;
 
 	arena_unbind(arena);

@@ -95,8 +95,7 @@ int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 
 static void attach_release(struct kref *ref)
 {
-	struct tally_attach *attach = container_of(ref, struct tally_attach,
-						   ref);
+	struct tally_attach *attach = container_of(ref, typeof(*attach), ref);
 
 	xa_destroy(&attach->opens);
 	tally_arena_put(attach->arena);
@@ -275,8 +274,7 @@ static struct tally_attach *export_take_forgotten(struct tally_export *export)
 
 static void export_reap(struct work_struct *work)
 {
-	struct tally_export *export = container_of(work, struct tally_export,
-						   reap);
+	struct tally_export *export = container_of(work, typeof(*export), reap);
 	struct llist_node *gone = llist_del_all(&export->gone);
 	struct tally_attach *attach;
 	struct tally_open *open, *next;

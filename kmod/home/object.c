@@ -8,16 +8,14 @@
 
 static void object_free_memory(struct rcu_head *rcu)
 {
-	struct tally_object *object = container_of(rcu, struct tally_object,
-						   rcu);
+	struct tally_object *object = container_of(rcu, typeof(*object), rcu);
 
 	tally_type_free(object->config.type, false, object);
 }
 
 static void object_free(struct work_struct *work)
 {
-	struct tally_object *object = container_of(work, struct tally_object,
-						   free);
+	struct tally_object *object = container_of(work, typeof(*object), free);
 	const struct tally_type_ops *type = object->config.type;
 	struct tally_arena *arena = object->arena;
 
@@ -35,8 +33,7 @@ static void object_free(struct work_struct *work)
 
 static void object_release(struct kref *ref)
 {
-	struct tally_object *object = container_of(ref, struct tally_object,
-						   ref);
+	struct tally_object *object = container_of(ref, typeof(*object), ref);
 
 	queue_work(object->arena->node->wq, &object->free);
 }

@@ -67,8 +67,7 @@ static bool break_over(struct tally_lock_home *h)
 
 static void break_work(struct work_struct *work)
 {
-	struct tally_lock_break *b = container_of(work, struct tally_lock_break,
-						  work.work);
+	struct tally_lock_break *b = container_of(work, typeof(*b), work.work);
 	struct tally_lock_home *h = b->home;
 	struct tally_object *object = &h->object;
 	char subject[2 * TALLY_NAME_SIZE], detail[16];

@@ -494,9 +494,7 @@ static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 
 static void lock_work(struct work_struct *work)
 {
-	struct tally_lock_client *c = container_of(work,
-						   struct tally_lock_client,
-						   work);
+	struct tally_lock_client *c = container_of(work, typeof(*c), work);
 	struct tally_session *s = NULL;
 	unsigned long flags;
 	bool send;
@@ -584,8 +582,7 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 
 static void lock_op_done(struct tally_op *op)
 {
-	struct tally_lock_client *c = container_of(op, struct tally_lock_client,
-						   op);
+	struct tally_lock_client *c = container_of(op, typeof(*c), op);
 	struct tally_handle *handle = tally_handle_get(c->handle);
 	struct tally_conn *conn;
 	unsigned long flags;

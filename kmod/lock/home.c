@@ -350,8 +350,7 @@ static void home_local_mend(struct tally_lock_home *h)
 
 static void home_work(struct work_struct *work)
 {
-	struct tally_lock_home *h = container_of(work, struct tally_lock_home,
-						 work.work);
+	struct tally_lock_home *h = container_of(work, typeof(*h), work.work);
 	const char *reason;
 	bool bad;
 

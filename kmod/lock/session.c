@@ -92,8 +92,7 @@ static void home_end(struct tally_lock_home *h, void *ctx)
  */
 static void homes_end_external(struct work_struct *work)
 {
-	struct lock_session *ls = container_of(work, struct lock_session,
-					       later.work);
+	struct lock_session *ls = container_of(work, typeof(*ls), later.work);
 	struct tally_session *s = ls->session;
 	u64 now = ktime_get_boottime_ns();
 	unsigned long wait;

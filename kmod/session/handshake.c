@@ -73,8 +73,7 @@ struct tally_handshake {
 
 static void handshake_free(struct kref *ref)
 {
-	struct tally_handshake *hs = container_of(ref, struct tally_handshake,
-						  ref);
+	struct tally_handshake *hs = container_of(ref, typeof(*hs), ref);
 
 	if (hs->peer)
 		tally_peer_put(hs->peer);
@@ -593,8 +592,7 @@ static int handshake_bind(struct tally_conn *conn, struct tally_dev *dev)
 
 static void handshake_start(struct work_struct *work)
 {
-	struct tally_handshake *hs = container_of(work, struct tally_handshake,
-						  start);
+	struct tally_handshake *hs = container_of(work, typeof(*hs), start);
 	struct tally_session *old = tally_peer_session(hs->peer);
 
 	hello_fill(hs, &hs->t.hello, old ? old->id : 0);

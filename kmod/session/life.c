@@ -139,8 +139,7 @@ static void link_ready(struct tally_session *s)
 
 static void link_lanes_work(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
-					       lanes_work);
+	struct tally_session *s = container_of(work, typeof(*s), lanes_work);
 	unsigned int noio = memalloc_noio_save();
 
 	link_ready(s);
@@ -427,8 +426,7 @@ void tally_link_lane_accepted(struct tally_session *s,
 /* The node's last reference may go here: its workqueue ends elsewhere. */
 static void session_free(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
-					       free_work);
+	struct tally_session *s = container_of(work, typeof(*s), free_work);
 
 	kvfree(s->rpc);
 	/* Every bit of the slot has been swept. */
@@ -482,8 +480,7 @@ static void session_tell_over(struct tally_session *s)
  */
 static void session_link_work(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
-					       link_work);
+	struct tally_session *s = container_of(work, typeof(*s), link_work);
 	bool settled, broken, end, lived;
 	unsigned int noio;
 
@@ -520,8 +517,7 @@ static void session_link_work(struct work_struct *work)
 
 static void session_gone(struct tally_dev_user *user)
 {
-	struct tally_session *s = container_of(user, struct tally_session,
-					       watch);
+	struct tally_session *s = container_of(user, typeof(*s), watch);
 
 	tally_session_fence(s, -ENETDOWN);
 }

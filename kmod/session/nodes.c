@@ -21,8 +21,7 @@ static DECLARE_WAIT_QUEUE_HEAD(nodes_gone);
 
 static void node_free(struct work_struct *work)
 {
-	struct tally_node *node = container_of(work, struct tally_node,
-					       free_work);
+	struct tally_node *node = container_of(work, typeof(*node), free_work);
 
 	if (node->wait_wq)
 		destroy_workqueue(node->wait_wq);
@@ -88,8 +87,7 @@ static const struct tally_listen_ops listen_ops = {
 
 static void node_stop(struct work_struct *work)
 {
-	struct tally_node *node = container_of(work, struct tally_node,
-					       stop_work);
+	struct tally_node *node = container_of(work, typeof(*node), stop_work);
 
 	tally_unlisten(node->listener);
 	tally_peers_stop(node);
