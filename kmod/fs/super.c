@@ -63,11 +63,10 @@ static void fs_put(struct tally_fs *fs)
 /* fc->fs_private is the name of the node, or NULL for the first one. */
 static int fs_get_tree(struct fs_context *fc)
 {
-	const char *name = fc->fs_private;
 	struct tally_node *node;
 	struct tally_fs *fs;
 
-	node = tally_node_find(fc->net_ns, name);
+	node = tally_node_find(fc->net_ns, fc->fs_private);
 	if (!node) {
 		errorfc(fc, "there is no such node in this network namespace");
 		return -ENODEV;

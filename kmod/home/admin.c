@@ -120,18 +120,14 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 	return err;
 }
 
-/* Change owner and permission bits of the directory. Process context. */
+/*
+ * Change owner and permission bits of the directory, or, if it is not NULL, of
+ * @object in it. Process context.
+ */
 void tally_arena_set_owner(struct tally_arena *arena,
+			   struct tally_object *object,
 			   const struct tally_owner *owner)
 {
 	guard(mutex)(&arena->lock);
-	arena->config.owner = *owner;
-}
-
-/* The same of an object. Process context. */
-void tally_object_set_owner(struct tally_object *object,
-			    const struct tally_owner *owner)
-{
-	guard(mutex)(&object->arena->lock);
-	object->config.owner = *owner;
+	*(object ? &object->config.owner : &arena->config.owner) = *owner;
 }

@@ -151,8 +151,8 @@ static int arena_bind(struct tally_arena *arena)
 	 */
 	if (READ_ONCE(arena->keys))
 		return -EBUSY;
-	dev = tally_dev_find(arena->node->net,
-			     arena->config.dev[0] ? arena->config.dev : NULL);
+	dev = tally_dev_find(NULL, arena->config.dev[0] ? arena->config.dev :
+			     NULL, arena->node->net);
 	if (!dev)
 		return -ENODEV;
 	atomics = tally_dev_probe(dev);

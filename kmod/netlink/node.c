@@ -100,9 +100,8 @@ int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	struct tally_node_config config = {};
 	const char *reason = NULL;
 	struct tally_node *node;
-	int err;
+	int err = take_config(info, &config);
 
-	err = take_config(info, &config);
 	if (err)
 		return err;
 	err = tally_node_add(genl_info_net(info), &config, &reason);

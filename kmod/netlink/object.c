@@ -87,9 +87,8 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	struct tally_object *object;
 	const char *reason = NULL;
 	struct tally_arena *arena;
-	int err;
+	int err = take_config(info, &config);
 
-	err = take_config(info, &config);
 	if (err)
 		return err;
 	arena = tally_nl_arena_running(info, TALLY_A_OBJECT_NODE,
@@ -230,9 +229,8 @@ int tally_nl_object_get_start(struct netlink_callback *cb)
 	struct nlattr *attr = tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ARENA];
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
 	struct tally_arena *arena;
-	int err;
+	int err = tally_nl_start(cb);
 
-	err = tally_nl_start(cb);
 	if (err || !attr)
 		return err;
 	arena = tally_nl_arena(cursor->node, attr, cb->extack);

@@ -134,29 +134,26 @@ int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 	const char *reason = NULL;
 	struct tally_node *node;
 	struct tally_peer *peer;
-	int err;
+	int err = tally_nl_name(info, TALLY_A_PEER_NAME, name) ?:
+		  take_addr(info, &addr);
 
-	err = tally_nl_name(info, TALLY_A_PEER_NAME, name) ?:
-	      take_addr(info, &addr);
 	if (err)
 		return err;
 	node = tally_nl_node_running(info, TALLY_A_PEER_NODE);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	err = tally_peer_add(node, name, &addr, &reason);
-	if (err) {
+	if (err)
 		tally_nl_fail(info->extack, info->attrs[TALLY_A_PEER_NAME],
 			      reason, err);
-		goto put_node;
-	}
-	tally_nl_event(node, "peer_add", name, "");
-	peer = tally_peer_find(node, name);
+	else
+		tally_nl_event(node, "peer_add", name, "");
+	peer = err ? NULL : tally_peer_find(node, name);
 	if (peer) {
 		/* It stands, whether this answer can be made or not. */
 		tally_nl_reply(info, fill_peer, peer);
 		tally_peer_put(peer);
 	}
-put_node:
 	tally_node_put(node);
 	return err;
 }

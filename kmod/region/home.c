@@ -124,11 +124,10 @@ void tally_region_deleted(struct tally_object *object)
 	struct tally_region_home *region = tally_region_home(object);
 	struct tally_region_map *map;
 
-	down_write(&region->zap);
+	guard(rwsem_write)(&region->zap);
 	region->dead = true;
 	list_for_each_entry(map, &region->maps, list)
 		unmap_mapping_range(map->mapping, 0, 0, 1);
-	up_write(&region->zap);
 }
 
 void tally_region_destroy(struct tally_object *object)

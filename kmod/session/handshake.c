@@ -802,19 +802,18 @@ void tally_handshake_accepted(struct tally_conn_params *params,
  */
 void tally_handshakes_stop(struct tally_node *node)
 {
-	struct tally_conn *conn = NULL;
 	struct tally_handshake *hs;
+	struct tally_conn *conn;
 
-	do {
+	for (;;) {
 		spin_lock(&node->half_lock);
 		hs = list_first_entry_or_null(&node->half,
 					      struct tally_handshake, list);
-		if (hs)
-			conn = tally_conn_get(hs->conn);
+		conn = hs ? tally_conn_get(hs->conn) : NULL;
 		spin_unlock(&node->half_lock);
-		if (hs) {
-			tally_conn_close(conn, -ESHUTDOWN);
-			tally_conn_put(conn);
-		}
-	} while (hs);
+		if (!conn)
+			return;
+		tally_conn_close(conn, -ESHUTDOWN);
+		tally_conn_put(conn);
+	}
 }

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include "base/delay.h"
 #include "base/trace.h"
+#include "base/work.h"
 #include "session/lease.h"
 #include "session/life.h"
 #include "session/rpc.h"
@@ -174,7 +175,7 @@ static void lane_up(struct tally_conn *conn)
 	if (!wanted)
 		tally_conn_fail(conn, -ENOTCONN);
 	if (complete)
-		tally_session_queue(s, &s->lanes_work);
+		tally_work_queue(s->node->wq, &s->lanes_work, &s->ref);
 }
 
 static const struct tally_conn_ops lane_ops = {
@@ -444,18 +445,6 @@ static void session_unhash(struct tally_session *s)
 			       tally_sessions_params);
 }
 
-/* Under s->upcall. */
-static void session_tell_down(struct tally_session *s)
-{
-	lockdep_assert_held(&s->upcall);
-	if (!s->announced)
-		return;
-	s->announced = false;
-	tally_node_event(s->node, "down", s->name,
-			 s->state == TALLY_SESSION_OVER ? "over" : "broken");
-	s->node->ops->down(s);
-}
-
 /* Under s->upcall: everything made on the device is given up here. */
 static void session_tell_over(struct tally_session *s)
 {
@@ -499,8 +488,13 @@ static void session_link_work(struct work_struct *work)
 	lived = s->lived;
 	end = s->state == TALLY_SESSION_OVER && !s->over && settled;
 	spin_unlock_irq(&s->lock);
-	if (settled && (broken || end))
-		session_tell_down(s);
+	if (settled && (broken || end) && s->announced) {
+		s->announced = false;
+		tally_node_event(s->node, "down", s->name,
+				 s->state == TALLY_SESSION_OVER ? "over" :
+								  "broken");
+		s->node->ops->down(s);
+	}
 	if (end)
 		session_tell_over(s);
 	mutex_unlock(&s->upcall);

@@ -170,14 +170,6 @@ bool tally_session_set_state(struct tally_session *s,
 	return true;
 }
 
-/*
- * Queue a work item of the session; it gives back the reference that it gets.
- */
-void tally_session_queue(struct tally_session *s, struct work_struct *work)
-{
-	tally_work_queue(s->node->wq, work, &s->ref);
-}
-
 /* Leave the link: fail every conn, wake every caller. */
 static void session_drop_link(struct tally_session *s, int err)
 {
@@ -198,7 +190,7 @@ static void session_drop_link(struct tally_session *s, int err)
 		tally_conn_put(conn[n]);
 	}
 	wake_up_all(&s->wait);
-	tally_session_queue(s, &s->link_work);
+	tally_work_queue(s->node->wq, &s->link_work, &s->ref);
 }
 
 /* The link is no good any more; the first error wins. Any context. */

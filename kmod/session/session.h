@@ -177,7 +177,6 @@ void tally_session_fence(struct tally_session *s, int err);
 /* For the other files of session/. */
 bool tally_session_set_state(struct tally_session *s,
 			     enum tally_session_state state, int err);
-void tally_session_queue(struct tally_session *s, struct work_struct *work);
 void tally_session_break(struct tally_session *s, int err);
 
 #endif

@@ -27,7 +27,7 @@ static int tally_cm_set_timers(struct tally_conn *conn)
 
 static int tally_cm_addr_resolved(struct tally_conn *conn)
 {
-	struct tally_dev *dev = tally_dev_get(conn->id->device);
+	struct tally_dev *dev = tally_dev_find(conn->id->device, NULL, NULL);
 	int err;
 
 	if (!dev)

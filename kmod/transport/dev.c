@@ -107,9 +107,13 @@ void tally_dev_put(struct tally_dev *dev)
 	kref_put(&dev->ref, tally_dev_release);
 }
 
-/* The first one that is @ibdev, has @name, @net may use, where these are given. */
-static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
-					  const char *name, struct net *net)
+/*
+ * The first device that is @ibdev, has @name, @net may use, where these are not
+ * NULL. Process context, CM handlers too. Return: a reference; NULL when there is
+ * none that is usable and not on its way out.
+ */
+struct tally_dev *tally_dev_find(const struct ib_device *ibdev,
+				 const char *name, struct net *net)
 {
 	struct tally_dev *dev;
 
@@ -125,21 +129,6 @@ static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
 		return dev;
 	}
 	return NULL;
-}
-
-/*
- * Process context, CM handlers too. Return: the device with a reference for the
- * caller; NULL when it is not usable or on its way out.
- */
-struct tally_dev *tally_dev_get(struct ib_device *ibdev)
-{
-	return tally_dev_lookup(ibdev, NULL, NULL);
-}
-
-/* The same of one that @net may use: of that name, or the first if it is NULL. */
-struct tally_dev *tally_dev_find(struct net *net, const char *name)
-{
-	return tally_dev_lookup(NULL, name, net);
 }
 
 /*

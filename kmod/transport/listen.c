@@ -62,7 +62,7 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 
 	if (reason != TALLY_REFUSE_NONE)
 		return reason;
-	dev = tally_dev_get(id->device);
+	dev = tally_dev_find(id->device, NULL, NULL);
 	if (!dev)
 		return TALLY_REFUSE_SHUTDOWN;
 	memcpy(&params.priv, param->private_data, sizeof(params.priv));
