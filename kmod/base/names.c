@@ -3,7 +3,6 @@
 
 #include <linux/jhash.h>
 #include <linux/rhashtable.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 
 static u32 names_hash(const void *key, u32 len, u32 seed)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "client/views.h"
 
-#include <linux/slab.h>
 #include "client/handle.h"
 #include "client/owed.h"
 #include "session/session.h"

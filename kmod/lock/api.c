@@ -9,7 +9,6 @@
 #include <linux/bitops.h>
 #include <linux/export.h>
 #include <linux/lockdep.h>
-#include <linux/slab.h>
 #include <linux/tally.h>
 #include "api/api.h"
 #include "client/handle.h"

@@ -5,7 +5,6 @@
  * and nothing else depends on it.
  */
 #include <linux/slab.h>
-#include "home/export.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/show.h"
@@ -14,7 +13,6 @@
 #include "netlink/msg.h"
 #include "session/lease.h"
 #include "session/node.h"
-#include "session/peer.h"
 #include "session/rpc.h"
 
 /*

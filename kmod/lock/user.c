@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks for their users on this node. */
-#include <linux/sched/signal.h>
 #include "lock/user.h"
 #include "base/delay.h"
 #include "client/handle.h"

@@ -13,7 +13,6 @@
 #include "region/xfer.h"
 
 #include <linux/dma-mapping.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "base/trace.h"

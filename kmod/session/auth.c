@@ -3,7 +3,6 @@
 #include <keys/user-type.h>
 #include <linux/key.h>
 #include <linux/random.h>
-#include <linux/slab.h>
 #include "session/auth.h"
 
 #define TALLY_KEY_MIN 16

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include "session/node.h"
 
 static void node_release(struct kref *ref)

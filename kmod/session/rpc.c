@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "base/trace.h"
 #include "session/rpc.h"
