@@ -155,12 +155,9 @@ static int view_attach_remote(struct tally_view *view,
 			      const struct tally_until *until)
 {
 	struct tally_peer *peer = tally_peer_find(view->node, view->home);
-	struct tally_session *s;
+	struct tally_session *s = peer ? tally_peer_session(peer) : NULL;
 	int err;
 
-	if (!peer)
-		return -ENOTCONN;
-	s = tally_peer_session(peer);
 	tally_peer_put(peer);
 	if (!s)
 		return -ENOTCONN;

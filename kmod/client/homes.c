@@ -264,9 +264,7 @@ static struct tally_view *view_at(struct tally_node *node, const char *home,
 			tally_view_put(view);
 	} while (!arena && (err == -EIDRM || err == -ESTALE));
 	tally_arena_put(arena);
-	if (!err)
-		return view;
-	return ERR_PTR(err == -EIDRM ? -ENOENT : err);
+	return !err ? view : ERR_PTR(err == -EIDRM ? -ENOENT : err);
 }
 
 static void *find_ask(const struct home *home)

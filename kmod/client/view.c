@@ -143,7 +143,7 @@ static void view_release(struct kref *ref)
 	kfree_rcu(view, rcu);
 }
 
-/* Context: process. */
+/* NULL is allowed. Context: process. */
 void tally_view_put(struct tally_view *view)
 {
 	if (view)
@@ -258,7 +258,7 @@ static void handle_release(struct kref *ref)
 
 /*
  * Closed and freed later, from the node's workqueue, when it was the last
- * reference. Context: any.
+ * reference. NULL is allowed. Context: any.
  */
 void tally_handle_put(struct tally_handle *handle)
 {
@@ -517,7 +517,6 @@ static struct tally_view *view_create(struct tally_node *node,
 err_names:
 	rhltable_destroy(&view->names);
 err_free:
-	mutex_destroy(&view->lock);
 	kfree(view);
 	return ERR_PTR(err);
 }

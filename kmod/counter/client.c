@@ -85,10 +85,9 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 	/* The key is void: only a new session brings another. */
 	if (err == -EACCES)
 		s = tally_view_session(call->handle->view);
-	if (s) {
+	if (s)
 		tally_session_fence(s, -EACCES);
-		tally_session_put(s);
-	}
+	tally_session_put(s);
 	return err;
 }
 

@@ -72,9 +72,7 @@ static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
 	inode = tally_inode_view(dir) ? dir_find_file(dir, name) :
 					dir_find_view(dir, name);
 	/* Left unhashed: that there is no such name is not remembered. */
-	if (inode == ERR_PTR(-ENOENT))
-		return NULL;
-	return d_splice_alias(inode, dentry);
+	return inode == ERR_PTR(-ENOENT) ? NULL : d_splice_alias(inode, dentry);
 }
 
 static int dir_unlink(struct inode *dir, struct dentry *dentry)

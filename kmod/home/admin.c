@@ -31,7 +31,7 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 
 	scoped_guard(mutex, &arena->lock) {
 		object = tally_names_lookup(&arena->names, name,
-					    struct tally_object, by_name);
+					    struct tally_object);
 		if (!object) {
 			*reason = "no object of that name";
 			return -ENOENT;

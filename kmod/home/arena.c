@@ -264,7 +264,10 @@ struct tally_arena *tally_arena_get(struct tally_arena *arena)
 	return arena;
 }
 
-/* The arena is freed later, from the node's workqueue. Any context. */
+/*
+ * NULL is allowed. The arena is freed later, from the node's workqueue. Any
+ * context.
+ */
 void tally_arena_put(struct tally_arena *arena)
 {
 	if (arena)
@@ -408,7 +411,7 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 	if (!name)
 		arenas->stopped = true;
 	arena = name ? tally_names_lookup(&arenas->names, name,
-					  struct tally_arena, by_name) :
+					  struct tally_arena) :
 		       xa_find(&arenas->ids, &id, ULONG_MAX, XA_PRESENT);
 	if (arena) {
 		tally_names_del(&arenas->names, &arena->by_name);
@@ -420,9 +423,7 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 /* An arena of ours by name, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 {
-	return tally_find_get(struct tally_arena,
-			      tally_names_lookup(&node->arenas->names, name,
-						 struct tally_arena, by_name));
+	return tally_names_get(&node->arenas->names, name, struct tally_arena);
 }
 
 /* An arena of ours by id, referenced, or NULL. Any context. */
@@ -436,14 +437,14 @@ struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
  * Walk the arenas of a node. @after: id of the one before, 0 to begin. Return:
  * the next one, referenced, or NULL.
  */
-struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
+struct tally_arena *tally_arena_next(struct tally_node *node,
+				     unsigned long after)
 {
 	struct tally_arena *arena;
-	unsigned long id = after;
 
 	rcu_read_lock();
 	do
-		arena = xa_find_after(&node->arenas->ids, &id, U32_MAX,
+		arena = xa_find_after(&node->arenas->ids, &after, U32_MAX,
 				      XA_PRESENT);
 	while (arena && !kref_get_unless_zero(&arena->ref));
 	rcu_read_unlock();
@@ -485,7 +486,7 @@ u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 
 	lockdep_assert_held(&arena->lock);
 	right = tally_names_lookup(&arena->rights_by_name, peer,
-				   struct tally_right, by_name);
+				   struct tally_right);
 	return right ? right->access : arena->config.access;
 }
 
@@ -507,7 +508,7 @@ int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 		return 0;
 	}
 	right = tally_names_lookup(&arena->rights_by_name, peer,
-				   struct tally_right, by_name);
+				   struct tally_right);
 	if (right) {
 		right->access = access;
 		return 0;
@@ -519,17 +520,13 @@ int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 	right->by_name.name = right->name;
 	right->access = access;
 	err = xa_alloc(&arena->rights, &id, right, xa_limit_31b, GFP_KERNEL);
+	if (!err) {
+		err = tally_names_add(&arena->rights_by_name, &right->by_name);
+		if (err)
+			xa_erase(&arena->rights, id);
+	}
 	if (err)
-		goto err_free;
-	err = tally_names_add(&arena->rights_by_name, &right->by_name);
-	if (err)
-		goto err_erase;
-	return 0;
-
-err_erase:
-	xa_erase(&arena->rights, id);
-err_free:
-	kfree(right);
+		kfree(right);
 	return err;
 }
 
@@ -661,14 +658,12 @@ u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
 int tally_arenas_start(struct tally_node *node)
 {
 	struct tally_arenas *arenas = kzalloc(sizeof(*arenas), GFP_KERNEL);
-	int err;
 
 	if (!arenas)
 		return -ENOMEM;
-	err = tally_names_init(&arenas->names);
-	if (err) {
+	if (tally_names_init(&arenas->names)) {
 		kfree(arenas);
-		return err;
+		return -ENOMEM;
 	}
 	mutex_init(&arenas->lock);
 	xa_init(&arenas->ids);

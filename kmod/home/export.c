@@ -664,8 +664,7 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 		return -EIDRM;
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
-	object = tally_names_lookup(&arena->names, name, struct tally_object,
-				    by_name);
+	object = tally_names_lookup(&arena->names, name, struct tally_object);
 	if (!object)
 		return -ENOENT;
 	open = xa_load(&attach->opens, object->id);

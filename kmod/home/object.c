@@ -4,7 +4,6 @@
 #include <linux/err.h>
 #include <linux/user_namespace.h>
 #include "base/name.h"
-#include "base/ref.h"
 
 static void object_free_memory(struct rcu_head *rcu)
 {
@@ -182,9 +181,7 @@ int tally_object_add(struct tally_object *object, const char **reason)
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name)
 {
-	return tally_find_get(struct tally_object,
-			      tally_names_lookup(&arena->names, name,
-						 struct tally_object, by_name));
+	return tally_names_get(&arena->names, name, struct tally_object);
 }
 
 /* Is there an object that peers call that, which was not deleted? Any context. */
@@ -211,14 +208,14 @@ bool tally_object_exists(struct tally_node *node,
  * Walk the objects of an arena. @after: id to go on behind, 0 to begin. Return:
  * the live one with the next id, referenced, or NULL.
  */
-struct tally_object *tally_object_next(struct tally_arena *arena, u32 after)
+struct tally_object *tally_object_next(struct tally_arena *arena,
+				       unsigned long after)
 {
 	struct tally_object *object;
-	unsigned long id = after;
 
 	rcu_read_lock();
 	do
-		object = xa_find_after(&arena->objects, &id, U32_MAX,
+		object = xa_find_after(&arena->objects, &after, U32_MAX,
 				       XA_PRESENT);
 	while (object && (!READ_ONCE(object->live) ||
 			  !kref_get_unless_zero(&object->ref)));

@@ -35,10 +35,10 @@ static int serve_attach(struct tally_sreq *req)
 static int serve_open(struct tally_sreq *req)
 {
 	struct tally_msg_open *body = (void *)req->body;
-	struct tally_attach *attach = tally_attach_find(req->session,
-							be32_to_cpu(body->arena));
+	struct tally_attach *attach;
 	int err;
 
+	attach = tally_attach_find(req->session, be32_to_cpu(body->arena));
 	if (!attach)
 		return -EIDRM;
 	tally_delay(OPEN);

@@ -506,10 +506,9 @@ static void lock_work(struct work_struct *work)
 	send = c->send_later;
 	c->send_later = false;
 	spin_unlock_irqrestore(&c->lock, flags);
-	if (s) {
+	if (s)
 		tally_session_violation(s, "lock protocol");
-		tally_session_put(s);
-	}
+	tally_session_put(s);
 	/* A message may be lost only with its link: buffers become free. */
 	while (send && !lock_send_all(c, GFP_NOIO))
 		schedule_timeout_uninterruptible(1);
@@ -658,14 +657,10 @@ void tally_lock_client_error(struct tally_handle *handle, int err)
 static void lock_way_to(struct tally_node *node, const char *name,
 			struct tally_lock_way *way)
 {
+	struct tally_peer *peer = tally_peer_find(node, name);
+	struct tally_session *s = peer ? tally_peer_session(peer) : NULL;
 	struct tally_msg_head head;
-	struct tally_session *s;
-	struct tally_peer *peer;
 
-	peer = tally_peer_find(node, name);
-	if (!peer)
-		return;
-	s = tally_peer_session(peer);
 	tally_peer_put(peer);
 	if (!s)
 		return;

@@ -142,9 +142,7 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 			    TALLY_LMODE_S : TALLY_LMODE_X,
 			    arg.flags & TALLY_LOCK_TRY,
 			    tally_fs_timeout(arg.timeout_ms), false);
-	if (err)
-		return err;
-	return put_user(READ_ONCE(lf->req.token), &uarg->token);
+	return err ?: put_user(READ_ONCE(lf->req.token), &uarg->token);
 }
 
 static int lockf_ioc_upgrade(struct lock_file *lf, u64 __user *token)

@@ -142,10 +142,9 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 	/* SUCC names a node; our own users are reached by REL and GRANT. */
 	if (msg->next_slot > TALLY_SLOT_HOME)
 		next = tally_session_at(node, msg->next_slot);
-	if (next) {
+	if (next)
 		strscpy(body.next, next->name, sizeof(body.next));
-		tally_session_put(next);
-	}
+	tally_session_put(next);
 	trace_tally_lock_message(true, h->object.arena->id, h->object.id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);

@@ -84,8 +84,7 @@ static void who_is(struct tally_handle *handle, struct tally_rep_who *rep)
 
 	memset(rep, 0, sizeof(*rep));
 	spin_lock_irqsave(&c->lock, flags);
-	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
-				       list);
+	req = list_first_entry_or_null(&c->holders, typeof(*req), list);
 	if (req) {
 		rep->state = TALLY_WHO_INSIDE;
 		rep->pid = cpu_to_be32(req->pid);

@@ -332,8 +332,7 @@ int tally_lock_upgrade(struct tally_lock_req *req)
 
 	if (err)
 		return err;
-	err = wait_for_completion_killable(&req->wake);
-	return err ? -EINTR : req->status;
+	return wait_for_completion_killable(&req->wake) ? -EINTR : req->status;
 }
 
 /* May @req's user act on the lock now? */

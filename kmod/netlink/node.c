@@ -181,9 +181,7 @@ int tally_nl_node_get_start(struct netlink_callback *cb)
 	if (attrs[TALLY_A_NODE_ALL])
 		return may_look_beyond(sock_net(cb->skb->sk), cb->skb,
 				       cb->extack, attrs[TALLY_A_NODE_ALL]);
-	if (!attrs[TALLY_A_NODE_NAME])
-		return 0;
-	return tally_nl_start(cb);
+	return attrs[TALLY_A_NODE_NAME] ? tally_nl_start(cb) : 0;
 }
 
 int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -148,12 +148,11 @@ int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 			      reason, err);
 	else
 		tally_nl_event(node, "peer_add", name, "");
+	/* It stands, whether this answer can be made or not. */
 	peer = err ? NULL : tally_peer_find(node, name);
-	if (peer) {
-		/* It stands, whether this answer can be made or not. */
+	if (peer)
 		tally_nl_reply(info, fill_peer, peer);
-		tally_peer_put(peer);
-	}
+	tally_peer_put(peer);
 	tally_node_put(node);
 	return err;
 }

@@ -115,12 +115,13 @@ static int region_mmap(struct file *file, struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	region = tally_region_home(object);
-	guard(rwsem_write)(&region->zap);
-	if (region->dead)
-		return -EIDRM;
-	if (!rf->map.mapping) {
-		rf->map.mapping = file->f_mapping;
-		list_add_tail(&rf->map.list, &region->maps);
+	scoped_guard(rwsem_write, &region->zap) {
+		if (region->dead)
+			return -EIDRM;
+		if (!rf->map.mapping) {
+			rf->map.mapping = file->f_mapping;
+			list_add_tail(&rf->map.list, &region->maps);
+		}
 	}
 	tally_vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_ops = &region_vm_ops;

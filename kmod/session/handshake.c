@@ -75,8 +75,7 @@ static void handshake_free(struct kref *ref)
 {
 	struct tally_handshake *hs = container_of(ref, typeof(*hs), ref);
 
-	if (hs->peer)
-		tally_peer_put(hs->peer);
+	tally_peer_put(hs->peer);
 	tally_node_put(hs->node);
 	kfree(hs);
 }
@@ -370,14 +369,11 @@ static int handshake_send_ready(struct tally_handshake *hs,
 		.resumed = resumed,
 		.lease_ms = cpu_to_be32(s->lease_ms),
 	};
-	int err;
 
 	if (!hs->node->auth.key_len)
 		memcpy(ready.key, key, sizeof(ready.key));
-	err = tally_auth_ready(&hs->node->auth, key, &ready, ready.mac);
-	if (err)
-		return err;
-	return handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
+	return tally_auth_ready(&hs->node->auth, key, &ready, ready.mac) ?:
+	       handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
 }
 
 static const struct tally_msg_hello *theirs(const struct tally_handshake *hs)
@@ -807,8 +803,7 @@ void tally_handshakes_stop(struct tally_node *node)
 
 	for (;;) {
 		spin_lock(&node->half_lock);
-		hs = list_first_entry_or_null(&node->half,
-					      struct tally_handshake, list);
+		hs = list_first_entry_or_null(&node->half, typeof(*hs), list);
 		conn = hs ? tally_conn_get(hs->conn) : NULL;
 		spin_unlock(&node->half_lock);
 		if (!conn)

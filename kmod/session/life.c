@@ -564,17 +564,13 @@ static int session_prepare(struct tally_session *s)
 		return PTR_ERR(s->pd);
 	err = rhashtable_lookup_insert_fast(&node->sessions, &s->by_id,
 					    tally_sessions_params);
+	if (!err) {
+		err = node->ops->created(s);
+		if (err)
+			session_unhash(s);
+	}
 	if (err)
-		goto err_pd;
-	err = s->node->ops->created(s);
-	if (err)
-		goto err_unhash;
-	return 0;
-
-err_unhash:
-	session_unhash(s);
-err_pd:
-	ib_dealloc_pd(s->pd);
+		ib_dealloc_pd(s->pd);
 	return err;
 }
 

@@ -3,7 +3,6 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include "base/ref.h"
 #include "session/peer.h"
 
 #define BACKOFF_MIN	20	/* ms */
@@ -23,9 +22,11 @@ struct tally_peer *tally_peer_get(struct tally_peer *peer)
 	return peer;
 }
 
+/* NULL is allowed. */
 void tally_peer_put(struct tally_peer *peer)
 {
-	kref_put(&peer->ref, peer_free);
+	if (peer)
+		kref_put(&peer->ref, peer_free);
 }
 
 static bool peer_needs_link(struct tally_peer *peer)
@@ -181,23 +182,21 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 /* A peer by name, referenced, or NULL. Any context. */
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 {
-	return tally_find_get(struct tally_peer,
-			      tally_names_lookup(&node->peer_names, name,
-						 struct tally_peer, by_name));
+	return tally_names_get(&node->peer_names, name, struct tally_peer);
 }
 
 /*
  * Walk the peers of a node. @after: id of the one before, 0 to begin. Return:
  * the next one, referenced, or NULL. Any context.
  */
-struct tally_peer *tally_peer_next(struct tally_node *node, u32 after)
+struct tally_peer *tally_peer_next(struct tally_node *node,
+				   unsigned long after)
 {
-	unsigned long id = after;
 	struct tally_peer *peer;
 
 	rcu_read_lock();
 	do {
-		peer = xa_find_after(&node->peers, &id, ULONG_MAX, XA_PRESENT);
+		peer = xa_find_after(&node->peers, &after, U32_MAX, XA_PRESENT);
 	} while (peer && !kref_get_unless_zero(&peer->ref));
 	rcu_read_unlock();
 	return peer;
@@ -215,10 +214,9 @@ static void peer_stop(struct work_struct *work)
 	cancel_delayed_work_sync(&peer->connect);
 	node->peer_ops->cancel(peer, -ESHUTDOWN);
 	s = tally_peer_any_session(peer);
-	if (s) {
+	if (s)
 		tally_session_goodbye(s);
-		tally_session_put(s);
-	}
+	tally_session_put(s);
 	/* Its end is waited for by tally_peers_stop(), which has the node. */
 	if (atomic_dec_and_test(&node->peers_stopping))
 		wake_up_var(&node->peers_stopping);
@@ -329,8 +327,7 @@ int tally_peer_del(struct tally_node *node, const char *name)
 	struct tally_peer *peer;
 
 	guard(mutex)(&node->lock);
-	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer,
-				  by_name);
+	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer);
 	if (peer)
 		peer_remove(peer);
 	return peer ? 0 : -ENOENT;

@@ -25,7 +25,7 @@ struct tally_session *tally_session_get(struct tally_session *s)
 	return s;
 }
 
-/* NULL is allowed, as for all that follow this name. Any context. */
+/* NULL is allowed. Any context. */
 void tally_session_put(struct tally_session *s)
 {
 	if (s)

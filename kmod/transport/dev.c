@@ -109,8 +109,8 @@ void tally_dev_put(struct tally_dev *dev)
 
 /*
  * The first device that is @ibdev, has @name, @net may use, where these are not
- * NULL. Process context, CM handlers too. Return: a reference; NULL when there is
- * none that is usable and not on its way out.
+ * NULL. Process context, CM handlers too. Return: a reference; NULL when there
+ * is none that is usable and not on its way out.
  */
 struct tally_dev *tally_dev_find(const struct ib_device *ibdev,
 				 const char *name, struct net *net)
@@ -167,8 +167,7 @@ static void tally_dev_tell_users(struct tally_dev *dev)
 	dev->dying = true;
 	WRITE_ONCE(dev->remover, current);
 	while (!list_empty(&dev->users)) {
-		user = list_first_entry(&dev->users, struct tally_dev_user,
-					list);
+		user = list_first_entry(&dev->users, typeof(*user), list);
 		list_del_init(&user->list);
 		WRITE_ONCE(dev->calling, user);
 		mutex_unlock(&dev->lock);

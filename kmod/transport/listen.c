@@ -163,9 +163,10 @@ struct tally_listener *tally_listen(struct net *net, u16 port,
 				    const struct tally_listen_ops *ops,
 				    void *owner)
 {
-	struct tally_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
+	struct tally_listener *listener;
 	struct rdma_cm_id *id;
 
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	listener->ops = ops;
