@@ -161,8 +161,8 @@ static int main_notice(const struct tally_type_ops *type,
 	int err = -EPROTO;
 
 	if (!handle) {
-		/* What is being opened is seen now, or the opener sees this. */
 		atomic_inc(&s->node->views->missed);
+		/* What is being opened is seen now, or the opener sees this. */
 		smp_mb__after_atomic();
 		handle = main_handle(s, body);
 	}

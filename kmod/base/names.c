@@ -3,7 +3,6 @@
 
 #include <linux/jhash.h>
 #include <linux/rhashtable.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 
 static u32 names_hash(const void *key, u32 len, u32 seed)
@@ -13,16 +12,12 @@ static u32 names_hash(const void *key, u32 len, u32 seed)
 
 static u32 names_hash_entry(const void *data, u32 len, u32 seed)
 {
-	const struct tally_name *entry = data;
-
-	return names_hash(entry->name, 0, seed);
+	return names_hash(((const struct tally_name *)data)->name, 0, seed);
 }
 
 static int names_cmp(struct rhashtable_compare_arg *arg, const void *data)
 {
-	const struct tally_name *entry = data;
-
-	return strcmp(arg->key, entry->name);
+	return strcmp(arg->key, ((const struct tally_name *)data)->name);
 }
 
 static const struct rhashtable_params names_params = {

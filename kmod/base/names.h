@@ -5,6 +5,7 @@
 
 #include <linux/sched.h>	/* which the next forgets */
 #include <linux/rhashtable-types.h>
+#include "base/ref.h"
 
 /**
  * struct tally_names - a table by name
@@ -31,13 +32,19 @@ void tally_names_del(struct tally_names *names, struct tally_name *entry);
 struct tally_name *tally_names_find(struct tally_names *names,
 				    const char *name);
 
-/* The struct @type that has a name, or NULL; as tally_names_find(). */
-#define tally_names_lookup(names, name, type, member)			\
+/*
+ * The struct @type whose by_name has that name, or NULL; as tally_names_find().
+ */
+#define tally_names_lookup(names, name, type)				\
 ({									\
 	struct tally_name *entry_ = tally_names_find(names, name);	\
 									\
-	entry_ ? container_of(entry_, type, member) : NULL;		\
+	entry_ ? container_of(entry_, type, by_name) : NULL;		\
 })
+
+/* The same with a reference. Any context. */
+#define tally_names_get(names, name, type)				\
+	tally_find_get(type, tally_names_lookup(names, name, type))
 
 static inline u32 tally_names_count(struct tally_names *names)
 {

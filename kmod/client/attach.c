@@ -142,9 +142,8 @@ static int view_attach_session(struct tally_view *view,
 	if ((err == -EIDRM || err == -ESTALE) && !view->remote_id)
 		err = -ENOENT;
 	if (!err) {
-		mutex_lock(&view->lock);
+		guard(mutex)(&view->lock);
 		err = view_accept(view, s, &rep);
-		mutex_unlock(&view->lock);
 	}
 	trace_tally_view_attach(s->id, view->name, view->remote_id, 0, err);
 	if (err == -EIDRM)
@@ -156,12 +155,9 @@ static int view_attach_remote(struct tally_view *view,
 			      const struct tally_until *until)
 {
 	struct tally_peer *peer = tally_peer_find(view->node, view->home);
-	struct tally_session *s;
+	struct tally_session *s = peer ? tally_peer_session(peer) : NULL;
 	int err;
 
-	if (!peer)
-		return -ENOTCONN;
-	s = tally_peer_session(peer);
 	tally_peer_put(peer);
 	if (!s)
 		return -ENOTCONN;
@@ -185,19 +181,16 @@ static int view_attach_local(struct tally_view *view,
 		tally_view_fail(view, err);
 	if (err)
 		return err;
-	mutex_lock(&view->lock);
-	mutex_lock(&arena->lock);
+	guard(mutex)(&view->lock);
+	guard(mutex)(&arena->lock);
 	view->reach = arena->mode == TALLY_MODE_NIC ? TALLY_REACH_LOOP :
 						      TALLY_REACH_CPU;
 	view->words = arena->config.words;
 	view->access = TALLY_ACCESS_RW;
 	view->owner = arena->config.owner;
-	mutex_unlock(&arena->lock);
 	if (!tally_view_final(view->error))
 		WRITE_ONCE(view->error, 0);
-	err = view->error;
-	mutex_unlock(&view->lock);
-	return err;
+	return view->error;
 }
 
 /**
@@ -217,24 +210,21 @@ int tally_view_attach(struct tally_view *view, bool again,
 {
 	int err = 0;
 
-	mutex_lock(&view->lock);
-	while (view->attaching && !err)
-		err = tally_view_wait(view, until);
-	if (err || tally_view_final(view->error) || (!view->error && !again)) {
-		err = err ? err : view->error;
-		mutex_unlock(&view->lock);
-		return err;
+	scoped_guard(mutex, &view->lock) {
+		while (view->attaching && !err)
+			err = tally_view_wait(view, until);
+		if (err || tally_view_final(view->error) ||
+		    (!view->error && !again))
+			return err ?: view->error;
+		view->attaching = true;
 	}
-	view->attaching = true;
-	mutex_unlock(&view->lock);
 
 	err = view->arena ? view_attach_local(view, until) :
 			    view_attach_remote(view, until);
 
-	mutex_lock(&view->lock);
+	guard(mutex)(&view->lock);
 	view->attaching = false;
 	tally_view_changed(view);
-	mutex_unlock(&view->lock);
 	return err;
 }
 

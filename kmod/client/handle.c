@@ -96,10 +96,8 @@ static int handle_become(struct tally_handle *handle, struct tally_session *s,
 		err = handle->ops->attach(handle, rep);
 	if (err)
 		return err;
-	mutex_lock(&handle->view->lock);
-	err = handle_opened(handle, s);
-	mutex_unlock(&handle->view->lock);
-	return err;
+	guard(mutex)(&handle->view->lock);
+	return handle_opened(handle, s);
 }
 
 static void handle_gone(struct tally_watch *watch)
@@ -141,9 +139,8 @@ static int handle_open_local(struct tally_handle *handle)
 
 	if (!object)
 		return -ENOENT;
-	mutex_lock(&arena->lock);
-	tally_object_fill(object, NULL, &rep);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		tally_object_fill(object, NULL, &rep);
 	handle_take_object(handle, object);
 	return handle_become(handle, NULL, &rep);
 }
@@ -454,8 +451,7 @@ static void handle_release_work(struct work_struct *work)
 				 handle->doubt);
 	else
 		kfree(handle->forget);
-	if (s)
-		tally_session_put(s);
+	tally_session_put(s);
 	if (handle->object)
 		tally_object_put(handle->object);
 	kfree_rcu(handle, rcu);
@@ -532,9 +528,8 @@ struct tally_handle *tally_handle_find(struct tally_view *view,
 		return ERR_PTR(-ENOENT);
 	/* A handle of an object that is gone is replaced. */
 	do {
-		mutex_lock(&view->lock);
-		handle = handle_of_name(view, name, &until);
-		mutex_unlock(&view->lock);
+		scoped_guard(mutex, &view->lock)
+			handle = handle_of_name(view, name, &until);
 		if (IS_ERR(handle))
 			return handle;
 		err = tally_handle_open(handle, &until);

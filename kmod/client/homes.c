@@ -86,8 +86,7 @@ static void homes_release(struct kref *ref)
 	struct home *home, *next;
 
 	list_for_each_entry_safe(home, next, &homes->list, list) {
-		if (home->session)
-			tally_session_put(home->session);
+		tally_session_put(home->session);
 		kfree(home);
 	}
 	tally_node_put(homes->node);
@@ -132,8 +131,7 @@ static int homes_add(struct homes *homes, struct tally_session *s)
 	struct home *home = kzalloc(sizeof(*home), GFP_KERNEL);
 
 	if (!home) {
-		if (s)
-			tally_session_put(s);
+		tally_session_put(s);
 		return -ENOMEM;
 	}
 	INIT_WORK(&home->work, home_work);
@@ -149,10 +147,9 @@ static int homes_add_all(struct homes *homes)
 {
 	struct tally_session *s;
 	struct tally_peer *peer;
+	int err = homes_add(homes, NULL);
 	u32 after = 0;
-	int err;
 
-	err = homes_add(homes, NULL);
 	while (!err && (peer = tally_peer_next(homes->node, after))) {
 		after = peer->id;
 		s = tally_peer_session(peer);
@@ -266,11 +263,8 @@ static struct tally_view *view_at(struct tally_node *node, const char *home,
 		if (err)
 			tally_view_put(view);
 	} while (!arena && (err == -EIDRM || err == -ESTALE));
-	if (arena)
-		tally_arena_put(arena);
-	if (!err)
-		return view;
-	return ERR_PTR(err == -EIDRM ? -ENOENT : err);
+	tally_arena_put(arena);
+	return !err ? view : ERR_PTR(err == -EIDRM ? -ENOENT : err);
 }
 
 static void *find_ask(const struct home *home)
@@ -456,10 +450,9 @@ int tally_view_list(struct tally_view *view, u32 after, tally_list_fn fn,
 		    void *ctx, long timeout)
 {
 	struct tally_until until = tally_until(timeout);
+	int err = tally_view_attach(view, false, &until);
 	struct tally_session *s;
-	int err;
 
-	err = tally_view_attach(view, false, &until);
 	if (err)
 		return err;
 	if (view->arena) {
@@ -604,11 +597,10 @@ int tally_views_list(struct tally_node *node, u32 after, tally_list_fn fn,
 		     void *ctx, long timeout)
 {
 	struct tally_until until = tally_until(timeout);
-	struct homes *homes;
+	struct homes *homes = homes_ask(node, "", &arenas_question, &until);
 	struct home *home;
 	int err = 0;
 
-	homes = homes_ask(node, "", &arenas_question, &until);
 	if (IS_ERR(homes))
 		return PTR_ERR(homes);
 	list_for_each_entry(home, &homes->list, list)

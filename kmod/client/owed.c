@@ -34,7 +34,7 @@ void tally_owed_flush(struct tally_session *s)
 	struct tally_owed *owed, *next;
 	bool over;
 
-	mutex_lock(&views->owed_lock);
+	guard(mutex)(&views->owed_lock);
 	over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
 	list_for_each_entry_safe(owed, next, &views->owed, list) {
 		if (owed->session != s ||
@@ -47,7 +47,6 @@ void tally_owed_flush(struct tally_session *s)
 		list_del(&owed->list);
 		kfree(owed);
 	}
-	mutex_unlock(&views->owed_lock);
 }
 
 /**
@@ -70,9 +69,8 @@ void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
 	owed->session = s;
 	owed->body.arena = cpu_to_be32(arena);
 	owed->doubt = doubt;
-	mutex_lock(&views->owed_lock);
-	list_add_tail(&owed->list, &views->owed);
-	mutex_unlock(&views->owed_lock);
+	scoped_guard(mutex, &views->owed_lock)
+		list_add_tail(&owed->list, &views->owed);
 	tally_owed_flush(s);
 }
 

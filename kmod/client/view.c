@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
+#include "base/ref.h"
 #include "base/trace.h"
 #include "object/wire.h"
 #include "session/session.h"
@@ -66,9 +67,8 @@ void tally_views_stop(struct tally_node *node)
 	struct tally_views *views = node->views;
 	struct tally_view *view = NULL;
 
-	mutex_lock(&views->lock);
-	views->stopped = true;
-	mutex_unlock(&views->lock);
+	scoped_guard(mutex, &views->lock)
+		views->stopped = true;
 	while ((view = tally_view_next(node, view)))
 		tally_view_fail(view, -ESHUTDOWN);
 }
@@ -136,19 +136,18 @@ static void view_release(struct kref *ref)
 	if (view->known.key.arena)
 		rhltable_remove(&views->by_id, &view->known.node, known_ids);
 	rhltable_destroy(&view->names);
-	if (view->session)
-		tally_session_put(view->session);
-	if (view->arena)
-		tally_arena_put(view->arena);
+	tally_session_put(view->session);
+	tally_arena_put(view->arena);
 	tally_node_put(view->node);
 	mutex_destroy(&view->lock);
 	kfree_rcu(view, rcu);
 }
 
-/* Context: process. */
+/* NULL is allowed. Context: process. */
 void tally_view_put(struct tally_view *view)
 {
-	kref_put(&view->ref, view_release);
+	if (view)
+		kref_put(&view->ref, view_release);
 }
 
 /*
@@ -169,8 +168,7 @@ struct tally_view *tally_view_next(struct tally_node *node,
 	if (list_entry_is_head(view, &views->list, list))
 		view = NULL;
 	mutex_unlock(&views->lock);
-	if (prev)
-		tally_view_put(prev);
+	tally_view_put(prev);
 	return view;
 }
 
@@ -253,19 +251,19 @@ struct tally_handle *tally_handle_get(struct tally_handle *handle)
 
 static void handle_release(struct kref *ref)
 {
-	struct tally_handle *handle = container_of(ref, struct tally_handle,
-						   ref);
+	struct tally_handle *handle = container_of(ref, typeof(*handle), ref);
 
 	queue_work(handle->view->node->wait_wq, &handle->release_work);
 }
 
 /*
  * Closed and freed later, from the node's workqueue, when it was the last
- * reference. Context: any.
+ * reference. NULL is allowed. Context: any.
  */
 void tally_handle_put(struct tally_handle *handle)
 {
-	kref_put(&handle->ref, handle_release);
+	if (handle)
+		kref_put(&handle->ref, handle_release);
 }
 
 /* As tally_view_next(), without view->lock. */
@@ -283,8 +281,7 @@ struct tally_handle *tally_handle_next(struct tally_view *view,
 	if (list_entry_is_head(handle, &view->handles, list))
 		handle = NULL;
 	mutex_unlock(&view->lock);
-	if (prev)
-		tally_handle_put(prev);
+	tally_handle_put(prev);
 	return handle;
 }
 
@@ -381,14 +378,8 @@ struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
 struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
 				       u32 id, u32 generation)
 {
-	struct tally_handle *handle;
-
-	rcu_read_lock();
-	handle = tally_handle_known(s, arena, id, generation);
-	if (handle && !kref_get_unless_zero(&handle->ref))
-		handle = NULL;
-	rcu_read_unlock();
-	return handle;
+	return tally_find_get(struct tally_handle,
+			      tally_handle_known(s, arena, id, generation));
 }
 
 /* What its home calls it, in a message. */
@@ -447,17 +438,13 @@ void tally_handle_fail(struct tally_handle *handle, int err)
 void tally_view_fail(struct tally_view *view, int err)
 {
 	struct tally_handle *handle = NULL;
-	bool fresh;
 
-	mutex_lock(&view->lock);
-	fresh = !tally_view_final(view->error);
-	if (fresh) {
+	scoped_guard(mutex, &view->lock) {
+		if (tally_view_final(view->error))
+			return;
 		WRITE_ONCE(view->error, err);
 		tally_view_changed(view);
 	}
-	mutex_unlock(&view->lock);
-	if (!fresh)
-		return;
 	while ((handle = tally_handle_next(view, handle)))
 		tally_handle_fail(handle, err);
 }
@@ -530,7 +517,6 @@ static struct tally_view *view_create(struct tally_node *node,
 err_names:
 	rhltable_destroy(&view->names);
 err_free:
-	mutex_destroy(&view->lock);
 	kfree(view);
 	return ERR_PTR(err);
 }
@@ -550,14 +536,10 @@ struct tally_view *tally_view_of(struct tally_node *node, const char *home,
 				 const char *name, struct tally_arena *arena)
 {
 	struct tally_views *views = node->views;
-	struct tally_view *view;
 
-	mutex_lock(&views->lock);
+	guard(mutex)(&views->lock);
 	if (views->stopped)
-		view = ERR_PTR(-ESHUTDOWN);
-	else
-		view = view_named(views, home, name, arena) ?:
-		       view_create(node, home, name, arena);
-	mutex_unlock(&views->lock);
-	return view;
+		return ERR_PTR(-ESHUTDOWN);
+	return view_named(views, home, name, arena) ?:
+	       view_create(node, home, name, arena);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "client/views.h"
 
-#include <linux/slab.h>
 #include "client/handle.h"
 #include "client/owed.h"
 #include "session/session.h"
@@ -103,8 +102,7 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 			tally_view_fail(view, -EIDRM);
 		tally_owed_queue(owed, s, arena, 0);
 	}
-	if (view)
-		tally_view_put(view);
+	tally_view_put(view);
 	return err;
 }
 
@@ -139,21 +137,18 @@ void tally_views_session_live(struct tally_session *s, bool resumed)
 static bool view_drop(struct tally_view *view, struct tally_session *s)
 {
 	unsigned long flags;
-	bool mine;
 
-	mutex_lock(&view->lock);
-	mine = view->session == s;
-	if (mine) {
-		spin_lock_irqsave(&view->spin, flags);
-		view->session = NULL;
-		spin_unlock_irqrestore(&view->spin, flags);
-		if (!view->error)
-			WRITE_ONCE(view->error, -ENOTCONN);
-		tally_early_settle(view);
-		tally_view_changed(view);
-	}
-	mutex_unlock(&view->lock);
-	return mine;
+	guard(mutex)(&view->lock);
+	if (view->session != s)
+		return false;
+	spin_lock_irqsave(&view->spin, flags);
+	view->session = NULL;
+	spin_unlock_irqrestore(&view->spin, flags);
+	if (!view->error)
+		WRITE_ONCE(view->error, -ENOTCONN);
+	tally_early_settle(view);
+	tally_view_changed(view);
+	return true;
 }
 
 /**

@@ -85,10 +85,9 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 	/* The key is void: only a new session brings another. */
 	if (err == -EACCES)
 		s = tally_view_session(call->handle->view);
-	if (s) {
+	if (s)
 		tally_session_fence(s, -EACCES);
-		tally_session_put(s);
-	}
+	tally_session_put(s);
 	return err;
 }
 
@@ -224,9 +223,8 @@ int tally_counter_do(struct tally_handle *handle, u8 op, u64 value,
 		     u64 compare, u64 *old, long timeout)
 {
 	struct tally_until until = tally_until(timeout);
-	int err;
+	int err = tally_handle_enter(handle, timeout);
 
-	err = tally_handle_enter(handle, timeout);
 	if (err)
 		return err;
 	switch (READ_ONCE(handle->view->reach)) {

@@ -111,8 +111,7 @@ static void proxy_work(struct work_struct *work)
 
 static void proxy_op_done(struct tally_op *op)
 {
-	struct counter_proxy *proxy = container_of(op, struct counter_proxy,
-						   op);
+	struct counter_proxy *proxy = container_of(op, typeof(*proxy), op);
 
 	queue_work(proxy->req->session->node->wq, &proxy->req->work);
 }

@@ -37,10 +37,10 @@ const struct dentry_operations tally_dentry_ops = {
 
 static struct inode *dir_find_view(struct inode *dir, const char *name)
 {
-	struct tally_view *view;
+	struct tally_view *view = tally_view_find(tally_fs_node(dir), name,
+						  TALLY_FS_TIMEOUT);
 	struct inode *inode;
 
-	view = tally_view_find(tally_fs_node(dir), name, TALLY_FS_TIMEOUT);
 	if (IS_ERR(view))
 		return ERR_CAST(view);
 	inode = tally_dir_inode(dir->i_sb, 0, view);
@@ -72,9 +72,7 @@ static struct dentry *dir_lookup(struct inode *dir, struct dentry *dentry,
 	inode = tally_inode_view(dir) ? dir_find_file(dir, name) :
 					dir_find_view(dir, name);
 	/* Left unhashed: that there is no such name is not remembered. */
-	if (inode == ERR_PTR(-ENOENT))
-		return NULL;
-	return d_splice_alias(inode, dentry);
+	return inode == ERR_PTR(-ENOENT) ? NULL : d_splice_alias(inode, dentry);
 }
 
 static int dir_unlink(struct inode *dir, struct dentry *dentry)
@@ -189,9 +187,8 @@ static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 	object = tally_object_new(view->arena, &config, &reason);
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = config.type->fs_take(object, &arg);
-	if (!err)
-		err = tally_object_add(object, &reason);
+	err = config.type->fs_take(object, &arg) ?:
+	      tally_object_add(object, &reason);
 	tally_object_put(object);
 	return err;
 }

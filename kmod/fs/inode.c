@@ -99,10 +99,8 @@ static void inode_set_home(struct inode *inode, const struct iattr *change)
 		owner.gid = change->ia_gid;
 	if (change->ia_valid & ATTR_MODE)
 		owner.perm = change->ia_mode & 0777;
-	if (handle)
-		tally_object_set_owner(handle->object, &owner);
-	else
-		tally_arena_set_owner(tally_inode_view(inode)->arena, &owner);
+	tally_arena_set_owner(tally_inode_view(inode)->arena,
+			      handle ? handle->object : NULL, &owner);
 }
 
 /**

@@ -63,11 +63,10 @@ static void fs_put(struct tally_fs *fs)
 /* fc->fs_private is the name of the node, or NULL for the first one. */
 static int fs_get_tree(struct fs_context *fc)
 {
-	const char *name = fc->fs_private;
 	struct tally_node *node;
 	struct tally_fs *fs;
 
-	node = tally_node_find(fc->net_ns, name);
+	node = tally_node_find(fc->net_ns, fc->fs_private);
 	if (!node) {
 		errorfc(fc, "there is no such node in this network namespace");
 		return -ENODEV;
@@ -86,9 +85,8 @@ static int fs_get_tree(struct fs_context *fc)
 static int fs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 {
 	struct fs_parse_result result;
-	int opt;
+	int opt = fs_parse(fc, fs_params, param, &result);
 
-	opt = fs_parse(fc, fs_params, param, &result);
 	if (opt < 0)
 		return opt;
 	if (!tally_name_valid(param->string, param->size))

@@ -8,7 +8,7 @@ static void watches_gone(struct tally_arena *arena, struct list_head *watches)
 {
 	struct tally_watch *watch;
 
-	mutex_lock(&arena->watch_lock);
+	guard(mutex)(&arena->watch_lock);
 	WRITE_ONCE(arena->watch_task, current);
 	while ((watch = list_first_entry_or_null(watches, struct tally_watch,
 						 list))) {
@@ -16,7 +16,6 @@ static void watches_gone(struct tally_arena *arena, struct list_head *watches)
 		watch->gone(watch);
 	}
 	WRITE_ONCE(arena->watch_task, NULL);
-	mutex_unlock(&arena->watch_lock);
 }
 
 /*
@@ -29,27 +28,23 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		     const char **reason)
 {
 	struct tally_object *object;
-	int err = 0;
 
-	mutex_lock(&arena->lock);
-	object = tally_names_lookup(&arena->names, name, struct tally_object,
-				    by_name);
-	if (!object) {
-		*reason = "no object of that name";
-		err = -ENOENT;
-	} else if (type && object->config.type->id != type) {
-		*reason = "the object is of another type";
-		err = -EPROTOTYPE;
+	scoped_guard(mutex, &arena->lock) {
+		object = tally_names_lookup(&arena->names, name,
+					    struct tally_object);
+		if (!object) {
+			*reason = "no object of that name";
+			return -ENOENT;
+		}
+		if (type && object->config.type->id != type) {
+			*reason = "the object is of another type";
+			return -EPROTOTYPE;
+		}
+		tally_names_del(&arena->names, &object->by_name);
+		WRITE_ONCE(object->live, false);
+		WRITE_ONCE(object->deleted, true);
+		tally_export_forget_object(object);
 	}
-	if (err) {
-		mutex_unlock(&arena->lock);
-		return err;
-	}
-	tally_names_del(&arena->names, &object->by_name);
-	WRITE_ONCE(object->live, false);
-	WRITE_ONCE(object->deleted, true);
-	tally_export_forget_object(object);
-	mutex_unlock(&arena->lock);
 	tally_delay(OBJECT_DEL);
 	watches_gone(arena, &object->watches);
 	if (object->config.type->deleted)
@@ -67,9 +62,8 @@ static void arena_end(struct tally_arena *arena)
 	const char *reason;
 	u32 after = 0;
 
-	mutex_lock(&arena->lock);
-	WRITE_ONCE(arena->state, TALLY_ARENA_DEAD);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		WRITE_ONCE(arena->state, TALLY_ARENA_DEAD);
 	wake_up_all(&arena->wait);
 	while ((object = tally_object_next(arena, after))) {
 		after = object->id;
@@ -119,28 +113,21 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 {
 	int err;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	err = tally_arena_give_access(arena, peer, access);
 	if (!err)
 		tally_export_set_access(arena);
-	mutex_unlock(&arena->lock);
 	return err;
 }
 
-/* Change owner and permission bits of the directory. Process context. */
+/*
+ * Change owner and permission bits of the directory, or, if it is not NULL, of
+ * @object in it. Process context.
+ */
 void tally_arena_set_owner(struct tally_arena *arena,
+			   struct tally_object *object,
 			   const struct tally_owner *owner)
 {
-	mutex_lock(&arena->lock);
-	arena->config.owner = *owner;
-	mutex_unlock(&arena->lock);
-}
-
-/* The same of an object. Process context. */
-void tally_object_set_owner(struct tally_object *object,
-			    const struct tally_owner *owner)
-{
-	mutex_lock(&object->arena->lock);
-	object->config.owner = *owner;
-	mutex_unlock(&object->arena->lock);
+	guard(mutex)(&arena->lock);
+	*(object ? &object->config.owner : &arena->config.owner) = *owner;
 }

@@ -10,11 +10,10 @@ int tally_arena_del(struct tally_node *node, const char *name,
 int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 			   u8 access);
 void tally_arena_set_owner(struct tally_arena *arena,
+			   struct tally_object *object,
 			   const struct tally_owner *owner);
 int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		     const char **reason);
-void tally_object_set_owner(struct tally_object *object,
-			    const struct tally_owner *owner);
 void tally_arenas_stop(struct tally_node *node);
 
 #endif

@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "base/ref.h"
 #include "transport/loop.h"
 #include "transport/probe.h"
 
@@ -70,17 +71,12 @@ static void arena_kick(struct tally_arena *arena, unsigned long delay)
 
 static void arena_ready(struct tally_arena *arena, u8 mode)
 {
-	bool ready;
-
-	mutex_lock(&arena->lock);
-	ready = arena->state == TALLY_ARENA_STARTING;
-	if (ready) {
+	scoped_guard(mutex, &arena->lock) {
+		if (arena->state != TALLY_ARENA_STARTING)
+			return;
 		WRITE_ONCE(arena->mode, mode);
 		WRITE_ONCE(arena->state, TALLY_ARENA_READY);
 	}
-	mutex_unlock(&arena->lock);
-	if (!ready)
-		return;
 	wake_up_all(&arena->wait);
 	tally_node_event(arena->node, "arena_ready", arena->config.name,
 			 mode == TALLY_MODE_NIC ? "nic" : "cpu");
@@ -88,8 +84,7 @@ static void arena_ready(struct tally_arena *arena, u8 mode)
 
 static void arena_dev_gone(struct tally_dev_user *user)
 {
-	struct tally_arena *arena = container_of(user, struct tally_arena,
-						 watch);
+	struct tally_arena *arena = container_of(user, typeof(*arena), watch);
 
 	if (!kref_get_unless_zero(&arena->ref))
 		return;	/* being freed, which gives the device up as well */
@@ -103,13 +98,12 @@ static void arena_publish(struct tally_arena *arena, struct tally_dev *dev,
 {
 	unsigned long flags;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	arena->dev = dev;
 	spin_lock_irqsave(&arena->spin, flags);
 	arena->loop = loop;
 	arena->loop_mr = mr;
 	spin_unlock_irqrestore(&arena->spin, flags);
-	mutex_unlock(&arena->lock);
 }
 
 /* Only from the start work, or when that cannot run. */
@@ -157,8 +151,8 @@ static int arena_bind(struct tally_arena *arena)
 	 */
 	if (READ_ONCE(arena->keys))
 		return -EBUSY;
-	dev = tally_dev_find(arena->node->net,
-			     arena->config.dev[0] ? arena->config.dev : NULL);
+	dev = tally_dev_find(NULL, arena->config.dev[0] ? arena->config.dev :
+			     NULL, arena->node->net);
 	if (!dev)
 		return -ENODEV;
 	atomics = tally_dev_probe(dev);
@@ -249,8 +243,7 @@ static void arena_start_work(struct work_struct *work)
 
 static void arena_free(struct work_struct *work)
 {
-	struct tally_arena *arena = container_of(work, struct tally_arena,
-						 free);
+	struct tally_arena *arena = container_of(work, typeof(*arena), free);
 	struct tally_node *node = arena->node;
 
 	arena_unbind(arena);
@@ -271,10 +264,14 @@ struct tally_arena *tally_arena_get(struct tally_arena *arena)
 	return arena;
 }
 
-/* The arena is freed later, from the node's workqueue. Any context. */
+/*
+ * NULL is allowed. The arena is freed later, from the node's workqueue. Any
+ * context.
+ */
 void tally_arena_put(struct tally_arena *arena)
 {
-	kref_put(&arena->ref, arena_release);
+	if (arena)
+		kref_put(&arena->ref, arena_release);
 }
 
 static int arena_alloc_words(struct tally_arena *arena)
@@ -387,9 +384,8 @@ int tally_arena_add(struct tally_node *node,
 	}
 	arena->node = tally_node_get(node);
 	*reason = "no memory for the arena";
-	mutex_lock(&node->arenas->lock);
-	err = arenas_link(node->arenas, arena, reason);
-	mutex_unlock(&node->arenas->lock);
+	scoped_guard(mutex, &node->arenas->lock)
+		err = arenas_link(node->arenas, arena, reason);
 	if (!err) {
 		tally_node_event(node, "arena_add", config->name, "");
 		if (config->mode == TALLY_MODE_CPU)
@@ -411,61 +407,44 @@ struct tally_arena *tally_arena_take(struct tally_node *node, const char *name)
 	struct tally_arena *arena;
 	unsigned long id = 0;
 
-	mutex_lock(&arenas->lock);
+	guard(mutex)(&arenas->lock);
 	if (!name)
 		arenas->stopped = true;
-	rcu_read_lock();
 	arena = name ? tally_names_lookup(&arenas->names, name,
-					  struct tally_arena, by_name) :
+					  struct tally_arena) :
 		       xa_find(&arenas->ids, &id, ULONG_MAX, XA_PRESENT);
-	rcu_read_unlock();
 	if (arena) {
 		tally_names_del(&arenas->names, &arena->by_name);
 		xa_erase(&arenas->ids, arena->id);
 	}
-	mutex_unlock(&arenas->lock);
 	return arena;
 }
 
 /* An arena of ours by name, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name)
 {
-	struct tally_arena *arena;
-
-	rcu_read_lock();
-	arena = tally_names_lookup(&node->arenas->names, name,
-				   struct tally_arena, by_name);
-	if (arena && !kref_get_unless_zero(&arena->ref))
-		arena = NULL;
-	rcu_read_unlock();
-	return arena;
+	return tally_names_get(&node->arenas->names, name, struct tally_arena);
 }
 
 /* An arena of ours by id, referenced, or NULL. Any context. */
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id)
 {
-	struct tally_arena *arena;
-
-	rcu_read_lock();
-	arena = xa_load(&node->arenas->ids, id);
-	if (arena && !kref_get_unless_zero(&arena->ref))
-		arena = NULL;
-	rcu_read_unlock();
-	return arena;
+	return tally_find_get(struct tally_arena,
+			      xa_load(&node->arenas->ids, id));
 }
 
 /*
  * Walk the arenas of a node. @after: id of the one before, 0 to begin. Return:
  * the next one, referenced, or NULL.
  */
-struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
+struct tally_arena *tally_arena_next(struct tally_node *node,
+				     unsigned long after)
 {
 	struct tally_arena *arena;
-	unsigned long id = after;
 
 	rcu_read_lock();
 	do
-		arena = xa_find_after(&node->arenas->ids, &id, U32_MAX,
+		arena = xa_find_after(&node->arenas->ids, &after, U32_MAX,
 				      XA_PRESENT);
 	while (arena && !kref_get_unless_zero(&arena->ref));
 	rcu_read_unlock();
@@ -481,9 +460,8 @@ struct tally_arena *tally_arena_next(struct tally_node *node, u32 after)
 void tally_arena_watch(struct tally_arena *arena, struct list_head *watches,
 		       struct tally_watch *watch)
 {
-	mutex_lock(&arena->watch_lock);
+	guard(mutex)(&arena->watch_lock);
 	list_add_tail(&watch->list, watches);
-	mutex_unlock(&arena->watch_lock);
 }
 
 /*
@@ -508,7 +486,7 @@ u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 
 	lockdep_assert_held(&arena->lock);
 	right = tally_names_lookup(&arena->rights_by_name, peer,
-				   struct tally_right, by_name);
+				   struct tally_right);
 	return right ? right->access : arena->config.access;
 }
 
@@ -530,7 +508,7 @@ int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 		return 0;
 	}
 	right = tally_names_lookup(&arena->rights_by_name, peer,
-				   struct tally_right, by_name);
+				   struct tally_right);
 	if (right) {
 		right->access = access;
 		return 0;
@@ -542,17 +520,13 @@ int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 	right->by_name.name = right->name;
 	right->access = access;
 	err = xa_alloc(&arena->rights, &id, right, xa_limit_31b, GFP_KERNEL);
+	if (!err) {
+		err = tally_names_add(&arena->rights_by_name, &right->by_name);
+		if (err)
+			xa_erase(&arena->rights, id);
+	}
 	if (err)
-		goto err_free;
-	err = tally_names_add(&arena->rights_by_name, &right->by_name);
-	if (err)
-		goto err_erase;
-	return 0;
-
-err_erase:
-	xa_erase(&arena->rights, id);
-err_free:
-	kfree(right);
+		kfree(right);
 	return err;
 }
 
@@ -566,14 +540,13 @@ int tally_arena_right(struct tally_arena *arena, unsigned long *id,
 {
 	struct tally_right *right;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	right = xa_find_after(&arena->rights, id, ULONG_MAX, XA_PRESENT);
-	if (right) {
-		strscpy(name, right->name, TALLY_NAME_SIZE);
-		*access = right->access;
-	}
-	mutex_unlock(&arena->lock);
-	return right ? 0 : -ENOENT;
+	if (!right)
+		return -ENOENT;
+	strscpy(name, right->name, TALLY_NAME_SIZE);
+	*access = right->access;
+	return 0;
 }
 
 /*
@@ -685,14 +658,12 @@ u64 tally_arena_loop_addr(struct tally_arena *arena, u32 word, u32 *rkey)
 int tally_arenas_start(struct tally_node *node)
 {
 	struct tally_arenas *arenas = kzalloc(sizeof(*arenas), GFP_KERNEL);
-	int err;
 
 	if (!arenas)
 		return -ENOMEM;
-	err = tally_names_init(&arenas->names);
-	if (err) {
+	if (tally_names_init(&arenas->names)) {
 		kfree(arenas);
-		return err;
+		return -ENOMEM;
 	}
 	mutex_init(&arenas->lock);
 	xa_init(&arenas->ids);

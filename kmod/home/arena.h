@@ -198,7 +198,8 @@ int tally_arena_add(struct tally_node *node,
 struct tally_arena *tally_arena_take(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id);
-struct tally_arena *tally_arena_next(struct tally_node *node, u32 after);
+struct tally_arena *tally_arena_next(struct tally_node *node,
+				     unsigned long after);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);
 void tally_arena_put(struct tally_arena *arena);
 int tally_arena_wait_ready(struct tally_arena *arena, long timeout);

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
+#include "base/ref.h"
 #include "base/trace.h"
 #include "session/rpc.h"
 
@@ -51,12 +52,11 @@ void tally_export_forget_arena(struct tally_arena *arena)
 	struct tally_attach *attach;
 	unsigned long slot;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	xa_for_each(&arena->attached, slot, attach) {
 		set_bit(TALLY_EXPORT_FORGET, &attach->flags);
 		export_say_forget(attach, 0, 0);
 	}
-	mutex_unlock(&arena->lock);
 }
 
 /* Rights changed: fence those that hold more. With arena->lock held. */
@@ -86,18 +86,16 @@ int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 {
 	struct tally_attach *attach;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	attach = xa_find_after(&arena->attached, slot, ULONG_MAX, XA_PRESENT);
 	if (attach)
 		strscpy(name, attach->session->name, TALLY_NAME_SIZE);
-	mutex_unlock(&arena->lock);
 	return attach ? 0 : -ENOENT;
 }
 
 static void attach_release(struct kref *ref)
 {
-	struct tally_attach *attach = container_of(ref, struct tally_attach,
-						   ref);
+	struct tally_attach *attach = container_of(ref, typeof(*attach), ref);
 
 	xa_destroy(&attach->opens);
 	tally_arena_put(attach->arena);
@@ -122,14 +120,7 @@ static struct tally_attach *attach_load(struct tally_session *s, u32 arena)
 /* The attachment of a session to an arena, referenced, or NULL. Any context. */
 struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena)
 {
-	struct tally_attach *attach;
-
-	rcu_read_lock();
-	attach = attach_load(s, arena);
-	if (attach && !kref_get_unless_zero(&attach->ref))
-		attach = NULL;
-	rcu_read_unlock();
-	return attach;
+	return tally_find_get(struct tally_attach, attach_load(s, arena));
 }
 
 struct tally_open *tally_open_get(struct tally_open *open)
@@ -179,13 +170,11 @@ static struct tally_open *open_load(struct tally_session *s,
 	attach = attach_load(s, be32_to_cpu(which->arena));
 	open = attach ? xa_load(&attach->opens, be32_to_cpu(which->object)) :
 			NULL;
-	if (open && !kref_get_unless_zero(&open->ref))
+	if (open &&
+	    (open->object->generation != be32_to_cpu(which->generation) ||
+	     !kref_get_unless_zero(&open->ref)))
 		open = NULL;
 	rcu_read_unlock();
-	if (open && open->object->generation != be32_to_cpu(which->generation)) {
-		tally_open_put(open);
-		open = NULL;
-	}
 	return open;
 }
 
@@ -273,21 +262,19 @@ static struct tally_attach *export_take_forgotten(struct tally_export *export)
 	struct tally_attach *attach;
 	unsigned long id;
 
-	mutex_lock(&export->lock);
+	guard(mutex)(&export->lock);
 	xa_for_each(&export->attaches, id, attach)
 		if (test_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags) &&
 		    xa_empty(&attach->opens))
 			break;
 	if (attach)
 		xa_erase(&export->attaches, id);
-	mutex_unlock(&export->lock);
 	return attach;
 }
 
 static void export_reap(struct work_struct *work)
 {
-	struct tally_export *export = container_of(work, struct tally_export,
-						   reap);
+	struct tally_export *export = container_of(work, typeof(*export), reap);
 	struct llist_node *gone = llist_del_all(&export->gone);
 	struct tally_attach *attach;
 	struct tally_open *open, *next;
@@ -319,7 +306,7 @@ static void attach_repeat(struct tally_attach *attach)
 	struct tally_open *open;
 	unsigned long id;
 
-	mutex_lock(&attach->arena->lock);
+	guard(mutex)(&attach->arena->lock);
 	xa_for_each(&attach->opens, id, open)
 		if (test_bit(TALLY_EXPORT_FORGET, &open->flags) &&
 		    !test_bit(TALLY_EXPORT_ENDING, &open->flags))
@@ -327,7 +314,6 @@ static void attach_repeat(struct tally_attach *attach)
 	if (test_bit(TALLY_EXPORT_FORGET, &attach->flags) &&
 	    !test_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags))
 		export_say_forget(attach, 0, 0);
-	mutex_unlock(&attach->arena->lock);
 }
 
 /*
@@ -340,10 +326,9 @@ void tally_exports_live(struct tally_session *s)
 	struct tally_attach *attach;
 	unsigned long id;
 
-	mutex_lock(&export->lock);
+	guard(mutex)(&export->lock);
 	xa_for_each(&export->attaches, id, attach)
 		attach_repeat(attach);
-	mutex_unlock(&export->lock);
 }
 
 /*
@@ -522,29 +507,26 @@ static int attach_link(struct tally_export *export, struct tally_attach *attach,
 	bool direct = false;
 	int err;
 
-	mutex_lock(&export->lock);
-	mutex_lock(&arena->lock);
+	guard(mutex)(&export->lock);
+	guard(mutex)(&arena->lock);
 	err = attach_check(attach, &direct);
 	if (!err && direct != !!attach->mr)
 		err = -EAGAIN;
 	if (err)
-		goto unlock;
+		return err;
 	err = xa_insert(&arena->attached, slot, attach, GFP_KERNEL);
 	if (err)
-		goto unlock;
+		return err;
 	err = xa_insert(&export->attaches, arena->id, attach, GFP_KERNEL);
 	if (err) {
 		xa_erase(&arena->attached, slot);
-		goto unlock;
+		return err;
 	}
 	kref_get(&attach->ref);
 	if (attach->mr)
 		arena->keys++;
 	attach_fill(attach, rep);
-unlock:
-	mutex_unlock(&arena->lock);
-	mutex_unlock(&export->lock);
-	return err;
+	return 0;
 }
 
 /* A first ATTACH of this session to this arena. */
@@ -561,9 +543,8 @@ static int attach_new(struct tally_export *export, struct tally_arena *arena,
 	attach->session = tally_session_get(export->session);
 	attach->arena = tally_arena_get(arena);
 	xa_init(&attach->opens);
-	mutex_lock(&arena->lock);
-	err = attach_check(attach, &direct);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		err = attach_check(attach, &direct);
 	if (!err && direct)
 		err = attach_register(export, attach);
 	if (!err)
@@ -579,17 +560,14 @@ static int attach_again(struct tally_attach *attach,
 			struct tally_rep_attach *rep)
 {
 	struct tally_arena *arena = attach->arena;
-	int err = 0;
 
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
-		err = -ENOENT;
-	else if (attach->access == TALLY_ACCESS_NONE)
-		err = -EACCES;
-	else
-		attach_fill(attach, rep);
-	mutex_unlock(&arena->lock);
-	return err;
+		return -ENOENT;
+	if (attach->access == TALLY_ACCESS_NONE)
+		return -EACCES;
+	attach_fill(attach, rep);
+	return 0;
 }
 
 /**
@@ -611,7 +589,7 @@ int tally_export_attach(struct tally_session *s, const char *name,
 
 	if (!arena)
 		return -ENOENT;
-	mutex_lock(&export->reg_lock);
+	guard(mutex)(&export->reg_lock);
 	attach = tally_attach_find(s, arena->id);
 	if (attach) {
 		err = attach_again(attach, rep);
@@ -619,7 +597,6 @@ int tally_export_attach(struct tally_session *s, const char *name,
 	} else {
 		err = attach_new(export, arena, rep);
 	}
-	mutex_unlock(&export->reg_lock);
 	if (!err)
 		trace_tally_attach(s->id, arena->id, rep->path, rep->access);
 	tally_arena_put(arena);
@@ -687,8 +664,7 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 		return -EIDRM;
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
-	object = tally_names_lookup(&arena->names, name, struct tally_object,
-				    by_name);
+	object = tally_names_lookup(&arena->names, name, struct tally_object);
 	if (!object)
 		return -ENOENT;
 	open = xa_load(&attach->opens, object->id);

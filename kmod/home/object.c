@@ -7,16 +7,14 @@
 
 static void object_free_memory(struct rcu_head *rcu)
 {
-	struct tally_object *object = container_of(rcu, struct tally_object,
-						   rcu);
+	struct tally_object *object = container_of(rcu, typeof(*object), rcu);
 
 	tally_type_free(object->config.type, false, object);
 }
 
 static void object_free(struct work_struct *work)
 {
-	struct tally_object *object = container_of(work, struct tally_object,
-						   free);
+	struct tally_object *object = container_of(work, typeof(*object), free);
 	const struct tally_type_ops *type = object->config.type;
 	struct tally_arena *arena = object->arena;
 
@@ -34,8 +32,7 @@ static void object_free(struct work_struct *work)
 
 static void object_release(struct kref *ref)
 {
-	struct tally_object *object = container_of(ref, struct tally_object,
-						   ref);
+	struct tally_object *object = container_of(ref, typeof(*object), ref);
 
 	queue_work(object->arena->node->wq, &object->free);
 }
@@ -157,10 +154,9 @@ int tally_object_add(struct tally_object *object, const char **reason)
 	err = type->check ? type->check(object, reason) : 0;
 	if (err)
 		return err;
-	mutex_lock(&arena->lock);
-	err = arena_takes(arena, name, reason) ?:
-	      object_reserve(object, reason);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		err = arena_takes(arena, name, reason) ?:
+		      object_reserve(object, reason);
 	if (err)
 		return err;
 	err = type->create ? type->create(object, reason) : 0;
@@ -185,15 +181,7 @@ int tally_object_add(struct tally_object *object, const char **reason)
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name)
 {
-	struct tally_object *object;
-
-	rcu_read_lock();
-	object = tally_names_lookup(&arena->names, name, struct tally_object,
-				    by_name);
-	if (object && !kref_get_unless_zero(&object->ref))
-		object = NULL;
-	rcu_read_unlock();
-	return object;
+	return tally_names_get(&arena->names, name, struct tally_object);
 }
 
 /* Is there an object that peers call that, which was not deleted? Any context. */
@@ -220,14 +208,14 @@ bool tally_object_exists(struct tally_node *node,
  * Walk the objects of an arena. @after: id to go on behind, 0 to begin. Return:
  * the live one with the next id, referenced, or NULL.
  */
-struct tally_object *tally_object_next(struct tally_arena *arena, u32 after)
+struct tally_object *tally_object_next(struct tally_arena *arena,
+				       unsigned long after)
 {
 	struct tally_object *object;
-	unsigned long id = after;
 
 	rcu_read_lock();
 	do
-		object = xa_find_after(&arena->objects, &id, U32_MAX,
+		object = xa_find_after(&arena->objects, &after, U32_MAX,
 				       XA_PRESENT);
 	while (object && (!READ_ONCE(object->live) ||
 			  !kref_get_unless_zero(&object->ref)));

@@ -67,7 +67,8 @@ struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name);
 bool tally_object_exists(struct tally_node *node,
 			 const struct tally_wire_object *which);
-struct tally_object *tally_object_next(struct tally_arena *arena, u32 after);
+struct tally_object *tally_object_next(struct tally_arena *arena,
+				       unsigned long after);
 struct tally_object *tally_object_get(struct tally_object *object);
 void tally_object_put(struct tally_object *object);
 void tally_object_fill(struct tally_object *object, struct tally_open *open,

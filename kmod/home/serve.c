@@ -42,9 +42,8 @@ static int serve_open(struct tally_sreq *req)
 	if (!attach)
 		return -EIDRM;
 	tally_delay(OPEN);
-	mutex_lock(&attach->arena->lock);
-	err = tally_export_open(attach, body->object, reply_of(req));
-	mutex_unlock(&attach->arena->lock);
+	scoped_guard(mutex, &attach->arena->lock)
+		err = tally_export_open(attach, body->object, reply_of(req));
 	tally_attach_put(attach);
 	return err ?: sizeof(struct tally_rep_open);
 }
@@ -78,9 +77,8 @@ static void list_arenas(struct tally_rep_list *list, struct tally_session *s,
 
 	while (room && (arena = tally_arena_next(s->node, after))) {
 		after = arena->id;
-		mutex_lock(&arena->lock);
-		access = tally_arena_access(arena, s->name);
-		mutex_unlock(&arena->lock);
+		scoped_guard(mutex, &arena->lock)
+			access = tally_arena_access(arena, s->name);
 		if (access != TALLY_ACCESS_NONE)
 			room = list_put(list, after, 0, arena->config.name);
 		tally_arena_put(arena);
@@ -203,9 +201,9 @@ bool tally_serve_request(struct tally_sreq *req)
 void tally_serve_object(const struct tally_type_ops *type,
 			struct tally_sreq *req)
 {
-	struct tally_open *open;
+	struct tally_open *open = tally_open_find(req->session,
+						  (void *)req->body);
 
-	open = tally_open_find(req->session, (void *)req->body);
 	if (IS_ERR(open)) {
 		tally_sreq_reply(req, PTR_ERR(open), NULL, 0);
 		return;

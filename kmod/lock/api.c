@@ -9,7 +9,6 @@
 #include <linux/bitops.h>
 #include <linux/export.h>
 #include <linux/lockdep.h>
-#include <linux/slab.h>
 #include <linux/tally.h>
 #include "api/api.h"
 #include "client/handle.h"
@@ -126,9 +125,8 @@ static bool api_is_cancelled(struct tally_lock *lock)
 static int api_ask_again(struct tally_lock *lock)
 {
 	struct tally_handle *handle = lock->user.handle;
-	int err;
+	int err = tally_handle_enter(handle, API_REOPEN_TIME);
 
-	err = tally_handle_enter(handle, API_REOPEN_TIME);
 	if (err)
 		return err;
 	tally_handle_leave(handle);

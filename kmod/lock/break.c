@@ -67,8 +67,7 @@ static bool break_over(struct tally_lock_home *h)
 
 static void break_work(struct work_struct *work)
 {
-	struct tally_lock_break *b = container_of(work, struct tally_lock_break,
-						  work.work);
+	struct tally_lock_break *b = container_of(work, typeof(*b), work.work);
 	struct tally_lock_home *h = b->home;
 	struct tally_object *object = &h->object;
 	char subject[2 * TALLY_NAME_SIZE], detail[16];
@@ -108,16 +107,15 @@ int tally_lock_nl_break(struct tally_object *object, struct genl_info *info)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_BREAK };
 	struct tally_lock_home *h = tally_lock_home(object);
+	struct tally_lock_break *b = kzalloc(sizeof(*b), GFP_KERNEL);
 	const char *reason = NULL;
-	struct tally_lock_break *b;
-	int err = 0;
+	int err;
 
-	b = kzalloc(sizeof(*b), GFP_KERNEL);
 	if (!b)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&b->work, break_work);
 	b->home = h;
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	if (h->dead) {
 		err = -EIDRM;
 		reason = "it was deleted meanwhile";
@@ -135,10 +133,8 @@ int tally_lock_nl_break(struct tally_object *object, struct genl_info *info)
 		queue_delayed_work(object->arena->node->wq, &b->work,
 				   break_limit(h));
 		tally_lock_home_step(h, &ev);
-	}
-	mutex_unlock(&h->lock);
-	if (!err)
 		return 0;
+	}
 	kfree(b);
 	return tally_nl_fail(info->extack, NULL, reason, err);
 }

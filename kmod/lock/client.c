@@ -411,9 +411,9 @@ static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 					struct tally_msg_head *head)
 {
 	if (msg->type != TALLY_LM_HANDOVER)
-		return c->session ? tally_session_ctrl(c->session,
-						       TALLY_MSG_LOCK, head) :
-				    NULL;
+		return c->session ? tally_session_link(c->session,
+						       TALLY_MSG_LOCK, head,
+						       NULL) : NULL;
 	c->handed = msg->next_gen;
 	c->handed_to = c->next.session;
 	*head = (struct tally_msg_head){
@@ -495,9 +495,7 @@ static bool lock_send_all(struct tally_lock_client *c, gfp_t gfp)
 
 static void lock_work(struct work_struct *work)
 {
-	struct tally_lock_client *c = container_of(work,
-						   struct tally_lock_client,
-						   work);
+	struct tally_lock_client *c = container_of(work, typeof(*c), work);
 	struct tally_session *s = NULL;
 	unsigned long flags;
 	bool send;
@@ -509,10 +507,9 @@ static void lock_work(struct work_struct *work)
 	send = c->send_later;
 	c->send_later = false;
 	spin_unlock_irqrestore(&c->lock, flags);
-	if (s) {
+	if (s)
 		tally_session_violation(s, "lock protocol");
-		tally_session_put(s);
-	}
+	tally_session_put(s);
 	/* A message may be lost only with its link: buffers become free. */
 	while (send && !lock_send_all(c, GFP_NOIO))
 		schedule_timeout_uninterruptible(1);
@@ -585,8 +582,7 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 
 static void lock_op_done(struct tally_op *op)
 {
-	struct tally_lock_client *c = container_of(op, struct tally_lock_client,
-						   op);
+	struct tally_lock_client *c = container_of(op, typeof(*c), op);
 	struct tally_handle *handle = tally_handle_get(c->handle);
 	struct tally_conn *conn;
 	unsigned long flags;
@@ -662,18 +658,14 @@ void tally_lock_client_error(struct tally_handle *handle, int err)
 static void lock_way_to(struct tally_node *node, const char *name,
 			struct tally_lock_way *way)
 {
+	struct tally_peer *peer = tally_peer_find(node, name);
+	struct tally_session *s = peer ? tally_peer_session(peer) : NULL;
 	struct tally_msg_head head;
-	struct tally_session *s;
-	struct tally_peer *peer;
 
-	peer = tally_peer_find(node, name);
-	if (!peer)
-		return;
-	s = tally_peer_session(peer);
 	tally_peer_put(peer);
 	if (!s)
 		return;
-	way->conn = tally_session_ctrl(s, TALLY_MSG_LOCK, &head);
+	way->conn = tally_session_link(s, TALLY_MSG_LOCK, &head, NULL);
 	way->session = head.session;
 	way->slot = head.slot;
 	tally_session_put(s);
@@ -717,8 +709,7 @@ void tally_lock_client_message(struct tally_handle *handle,
 			swap(c->next, way);
 	}
 	tally_lock_run_unlock(c, flags);
-	if (way.conn)
-		tally_conn_put(way.conn);
+	tally_conn_put(way.conn);
 }
 
 /*
@@ -742,9 +733,9 @@ const struct tally_lock_local tally_lock_local = {
 
 static struct tally_lock_client *lock_create(struct tally_handle *handle)
 {
-	struct tally_lock_client *c;
+	struct tally_lock_client *c = kmem_cache_zalloc(lock_clients,
+							GFP_KERNEL);
 
-	c = kmem_cache_zalloc(lock_clients, GFP_KERNEL);
 	if (!c)
 		return NULL;
 	c->handle = handle;
@@ -792,10 +783,8 @@ void tally_lock_client_destroy(struct tally_handle *handle)
 
 	if (handle->object)
 		tally_lock_home_attach(handle->object, handle, true);
-	if (c->next.conn)
-		tally_conn_put(c->next.conn);
-	if (c->session)
-		tally_session_put(c->session);
+	tally_conn_put(c->next.conn);
+	tally_session_put(c->session);
 	kmem_cache_free(lock_clients, c);
 	handle->part = NULL;
 }

@@ -40,9 +40,8 @@ static void lockf_news(struct tally_lock_req *req, enum tally_lock_news what)
 static int lockf_open(struct inode *inode, struct file *file)
 {
 	struct lock_file *lf;
-	int err;
+	int err = tally_file_open(inode, file, sizeof(*lf));
 
-	err = tally_file_open(inode, file, sizeof(*lf));
 	if (err)
 		return err;
 	lf = file->private_data;
@@ -60,8 +59,7 @@ static int lockf_release(struct inode *inode, struct file *file)
 
 	tally_lock_release(&lf->req);
 	mutex_destroy(&lf->busy);
-	tally_file_release(inode, file);
-	return 0;
+	return tally_file_release(inode, file);
 }
 
 /* Held, and the caller of flock(2) wants @mode. */
@@ -144,9 +142,7 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 			    TALLY_LMODE_S : TALLY_LMODE_X,
 			    arg.flags & TALLY_LOCK_TRY,
 			    tally_fs_timeout(arg.timeout_ms), false);
-	if (err)
-		return err;
-	return put_user(READ_ONCE(lf->req.token), &uarg->token);
+	return err ?: put_user(READ_ONCE(lf->req.token), &uarg->token);
 }
 
 static int lockf_ioc_upgrade(struct lock_file *lf, u64 __user *token)

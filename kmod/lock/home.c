@@ -83,8 +83,7 @@ static struct home_op *home_post(struct tally_lock_home *h, u8 kind, u16 slot,
 	if (!hop) {
 		h->broken = true;
 		home_queue(h, loop ? 1 : HOME_RETRY);
-		if (loop)
-			tally_conn_put(loop);
+		tally_conn_put(loop);
 		return NULL;
 	}
 	addr = tally_arena_loop_addr(arena, h->object.word, &rkey);
@@ -143,10 +142,9 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 	/* SUCC names a node; our own users are reached by REL and GRANT. */
 	if (msg->next_slot > TALLY_SLOT_HOME)
 		next = tally_session_at(node, msg->next_slot);
-	if (next) {
+	if (next)
 		strscpy(body.next, next->name, sizeof(body.next));
-		tally_session_put(next);
-	}
+	tally_session_put(next);
 	trace_tally_lock_message(true, h->object.arena->id, h->object.id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);
@@ -269,8 +267,7 @@ static bool home_loop_up(struct tally_lock_home *h)
 	struct tally_conn *loop = tally_arena_loop(h->object.arena);
 	bool up = loop && tally_conn_is_up(loop);
 
-	if (loop)
-		tally_conn_put(loop);
+	tally_conn_put(loop);
 	return up;
 }
 
@@ -347,14 +344,12 @@ static void home_local_mend(struct tally_lock_home *h)
 		if (use)
 			home_local->reset(handle);
 	}
-	if (handle)
-		tally_handle_put(handle);
+	tally_handle_put(handle);
 }
 
 static void home_work(struct work_struct *work)
 {
-	struct tally_lock_home *h = container_of(work, struct tally_lock_home,
-						 work.work);
+	struct tally_lock_home *h = container_of(work, typeof(*h), work.work);
 	const char *reason;
 	bool bad;
 
@@ -388,9 +383,8 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 		*reason = "the arena has not found its mode yet";
 		return -EAGAIN;
 	}
-	mutex_lock(&arena->lock);
-	tenure = max(tenure, arena->tenure);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		tenure = max(tenure, arena->tenure);
 	mutex_init(&h->lock);
 	spin_lock_init(&h->local_lock);
 	INIT_DELAYED_WORK(&h->work, home_work);
@@ -414,11 +408,10 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 	struct tally_lock_home *h = tally_lock_home(object);
 
 	rep->lock_class = h->class;
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	rep->lock_cache = h->set.cache;
 	rep->lock_grants = cpu_to_be16(h->set.grants);
 	rep->lock_ms = cpu_to_be16(h->set.ms);
-	mutex_unlock(&h->lock);
 }
 
 /*
@@ -449,9 +442,8 @@ void tally_lock_home_delete(struct tally_object *object)
 	mutex_unlock(&h->lock);
 	/* What waits for the end of the grace keeps the node: no longer. */
 	home_queue(h, 0);
-	mutex_lock(&arena->lock);
+	guard(mutex)(&arena->lock);
 	arena->tenure = max(arena->tenure, tenure + HOME_TENURE_GAP);
-	mutex_unlock(&arena->lock);
 }
 
 /* No work is queued and no operation posted: each has a reference. */
@@ -459,9 +451,8 @@ void tally_lock_home_destroy(struct tally_object *object)
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
-	mutex_lock(&h->lock);
-	home_put_swept(h);
-	mutex_unlock(&h->lock);
+	scoped_guard(mutex, &h->lock)
+		home_put_swept(h);
 	kfree(h->answer);
 }
 
@@ -512,9 +503,8 @@ void tally_lock_home_forget(struct tally_open *open)
 
 	if (hlist_unhashed(&lo->list))
 		return;
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	hlist_del_init(&lo->list);
-	mutex_unlock(&h->lock);
 }
 
 /* Under h->lock. */
@@ -539,10 +529,9 @@ void tally_lock_home_event(struct tally_open *open, u8 kind,
 	struct tally_lock_open *lo = tally_lock_open(open);
 	struct tally_lock_home *h = tally_lock_home(open->object);
 
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	if (!hlist_unhashed(&lo->list))
 		home_event(h, &lo->n, kind, msg);
-	mutex_unlock(&h->lock);
 }
 
 /* The same of our own users. */
@@ -551,9 +540,8 @@ void tally_lock_home_local(struct tally_object *object, u8 kind,
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	home_event(h, &h->own, kind, msg);
-	mutex_unlock(&h->lock);
 }
 
 /* Under h->lock. */
@@ -575,10 +563,9 @@ void tally_lock_home_resync_end(struct tally_open *open)
 	struct tally_lock_home *h = tally_lock_home(open->object);
 
 	tally_lock_home_event(open, TALLY_LHE_RESYNC_END, NULL);
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	if (h->set_changed && !h->dead)
 		home_send_set(h, tally_lock_open(open)->n.slot);
-	mutex_unlock(&h->lock);
 }
 
 /*
@@ -649,20 +636,16 @@ int tally_lock_home_set(struct tally_object *object,
 {
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lock_open *lo;
-	int err = 0;
 
-	mutex_lock(&h->lock);
-	if (h->dead) {
-		err = -EIDRM;
-	} else {
-		h->set = *set;
-		h->set_changed = true;
-		home_send_set(h, TALLY_SLOT_HOME);
-		hlist_for_each_entry(lo, &h->opens, list)
-			home_send_set(h, lo->n.slot);
-	}
-	mutex_unlock(&h->lock);
-	return err;
+	guard(mutex)(&h->lock);
+	if (h->dead)
+		return -EIDRM;
+	h->set = *set;
+	h->set_changed = true;
+	home_send_set(h, TALLY_SLOT_HOME);
+	hlist_for_each_entry(lo, &h->opens, list)
+		home_send_set(h, lo->n.slot);
+	return 0;
 }
 
 /*

@@ -82,9 +82,8 @@ static void home_end(struct tally_lock_home *h, void *ctx)
 
 	if (h->class != ls->ending)
 		return;
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	tally_lock_home_session_end(h, ls->session);
-	mutex_unlock(&h->lock);
 }
 
 /*
@@ -93,8 +92,7 @@ static void home_end(struct tally_lock_home *h, void *ctx)
  */
 static void homes_end_external(struct work_struct *work)
 {
-	struct lock_session *ls = container_of(work, struct lock_session,
-					       later.work);
+	struct lock_session *ls = container_of(work, typeof(*ls), later.work);
 	struct tally_session *s = ls->session;
 	u64 now = ktime_get_boottime_ns();
 	unsigned long wait;
@@ -135,16 +133,12 @@ int tally_locks_open(struct tally_open *open)
 	struct tally_session *s = open->attach->session;
 	bool resyncing = READ_ONCE((*lock_session(s))->resyncing);
 
-	int err = -ENOTCONN;
-
-	mutex_lock(&h->lock);
-	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
-		tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
-		hlist_add_head(&lo->list, &h->opens);
-		err = 0;
-	}
-	mutex_unlock(&h->lock);
-	return err;
+	guard(mutex)(&h->lock);
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER)
+		return -ENOTCONN;
+	tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
+	hlist_add_head(&lo->list, &h->opens);
+	return 0;
 }
 
 /* The link to a home is up; where it was before, we say what we have. */

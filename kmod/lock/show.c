@@ -5,7 +5,6 @@
  * and nothing else depends on it.
  */
 #include <linux/slab.h>
-#include "home/export.h"
 #include "lock/client.h"
 #include "lock/home.h"
 #include "lock/show.h"
@@ -14,7 +13,6 @@
 #include "netlink/msg.h"
 #include "session/lease.h"
 #include "session/node.h"
-#include "session/peer.h"
 #include "session/rpc.h"
 
 /*
@@ -86,8 +84,7 @@ static void who_is(struct tally_handle *handle, struct tally_rep_who *rep)
 
 	memset(rep, 0, sizeof(*rep));
 	spin_lock_irqsave(&c->lock, flags);
-	req = list_first_entry_or_null(&c->holders, struct tally_lock_req,
-				       list);
+	req = list_first_entry_or_null(&c->holders, typeof(*req), list);
 	if (req) {
 		rep->state = TALLY_WHO_INSIDE;
 		rep->pid = cpu_to_be32(req->pid);
@@ -145,8 +142,7 @@ static void home_slot_name(struct tally_lock_home *h, u16 slot, char *name)
 	}
 	s = tally_session_at(node, slot);
 	strscpy(name, s ? s->name : "?", TALLY_NAME_SIZE);
-	if (s)
-		tally_session_put(s);
+	tally_session_put(s);
 }
 
 /* One that has it: there may be several readers. */
@@ -180,10 +176,10 @@ static u32 home_holders(const struct tally_lh *lh, u64 state)
 static void home_remote_user(struct tally_lock_home *h,
 			     struct lock_info *info)
 {
-	struct tally_session *s;
+	struct tally_session *s = tally_session_at(h->object.arena->node,
+						   info->holder_slot);
 	u64 now = ktime_get_boottime_ns(), until;
 
-	s = tally_session_at(h->object.arena->node, info->holder_slot);
 	if (!s)
 		return;
 	until = READ_ONCE(s->reclaim_at);
@@ -223,7 +219,7 @@ static void lock_info(struct tally_object *object, struct lock_info *info)
 	u64 state;
 
 	memset(info, 0, sizeof(*info));
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	info->set = h->set;
 	state = tally_lock_home_word(h);
 	info->holder_slot = home_holder(&h->lh, state);
@@ -245,7 +241,6 @@ static void lock_info(struct tally_object *object, struct lock_info *info)
 	if (h->breaking)
 		info->state = "breaking";
 	info->fenced = h->breaking ? h->breaking->fenced : h->fenced;
-	mutex_unlock(&h->lock);
 }
 
 /*
@@ -259,7 +254,7 @@ static int lock_waiter(struct tally_object *object, u32 i,
 	struct tally_lh_node *n = NULL;
 	int k;
 
-	mutex_lock(&h->lock);
+	guard(mutex)(&h->lock);
 	for (k = 0; k < TALLY_LH_CHAIN && !n; k++)
 		if (h->lh.suc[k] && !i--)
 			n = h->lh.suc[k];
@@ -268,7 +263,6 @@ static int lock_waiter(struct tally_object *object, u32 i,
 			i--;
 	if (n)
 		home_slot_name(h, n->slot, name);
-	mutex_unlock(&h->lock);
 	return n ? 0 : -ENOENT;
 }
 
@@ -382,9 +376,8 @@ static bool who_ask(struct tally_session *s, struct tally_lock_home *h,
 	} else {
 		who_clean(answer->rep.comm);
 	}
-	mutex_lock(&h->lock);
-	swap(h->answer, answer);
-	mutex_unlock(&h->lock);
+	scoped_guard(mutex, &h->lock)
+		swap(h->answer, answer);
 	kfree(answer);
 	return err != -EREMOTEIO && err != -ETIMEDOUT && err != -ENOTCONN &&
 	       err != -EINTR;

@@ -53,9 +53,8 @@ static int lock_nl_set(struct tally_object *object, struct genl_info *info)
 	struct tally_lock_home *home = tally_lock_home(object);
 	struct tally_lock_set set;
 
-	mutex_lock(&home->lock);
-	set = home->set;
-	mutex_unlock(&home->lock);
+	scoped_guard(mutex, &home->lock)
+		set = home->set;
 	take_settings(info, &set);
 	return tally_lock_home_set(object, &set);
 }
@@ -119,9 +118,8 @@ const struct tally_type_ops tally_lock_type = {
 
 int tally_lock_init(void)
 {
-	int err;
+	int err = tally_lock_homes_init(&tally_lock_local);
 
-	err = tally_lock_homes_init(&tally_lock_local);
 	if (err)
 		return err;
 	err = tally_lock_clients_init();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks for their users on this node. */
-#include <linux/sched/signal.h>
 #include "lock/user.h"
 #include "base/delay.h"
 #include "client/handle.h"
@@ -59,8 +58,7 @@ static int lock_bind(struct tally_lock_client *c)
 		swap(c->session, s);
 	}
 	spin_unlock_irqrestore(&c->lock, flags);
-	if (s)
-		tally_session_put(s);
+	tally_session_put(s);
 	return err;
 }
 
@@ -215,9 +213,7 @@ int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
 	req->mode = mode;
 	req->pid = task_tgid_nr(current);
 	strscpy(req->comm, current->comm, sizeof(req->comm));
-	err = tally_handle_enter(req->handle, timeout);
-	if (!err)
-		err = lock_ask(req, try);
+	err = tally_handle_enter(req->handle, timeout) ?: lock_ask(req, try);
 	if (err)
 		return err;
 	if (timeout > 0 && lock_help(req, timeout))
@@ -242,13 +238,10 @@ int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
  */
 int tally_lock_request(struct tally_lock_req *req, u8 mode, bool try)
 {
-	int err;
-
 	req->mode = mode;
 	req->pid = 0;
 	strscpy(req->comm, "kernel", sizeof(req->comm));
-	err = tally_handle_try_enter(req->handle);
-	return err ?: lock_ask(req, try);
+	return tally_handle_try_enter(req->handle) ?: lock_ask(req, try);
 }
 
 /*
@@ -339,8 +332,7 @@ int tally_lock_upgrade(struct tally_lock_req *req)
 
 	if (err)
 		return err;
-	err = wait_for_completion_killable(&req->wake);
-	return err ? -EINTR : req->status;
+	return wait_for_completion_killable(&req->wake) ? -EINTR : req->status;
 }
 
 /* May @req's user act on the lock now? */

@@ -28,12 +28,11 @@ static bool lock_malformed(const struct tally_msg_lock *body)
 {
 	bool succ = body->type == TALLY_LM_SUCC;
 	bool handover = body->type == TALLY_LM_HANDOVER;
-	bool lost = body->type == TALLY_LM_LOST;
 
 	if (body->object.reserved || body->token ||
 	    memchr_inv(body->reserved, 0, sizeof(body->reserved)))
 		return true;
-	if (!succ && !handover && !lost && body->next_gen)
+	if (!succ && !handover && body->type != TALLY_LM_LOST && body->next_gen)
 		return true;
 	if (!succ && !handover && body->next_session)
 		return true;

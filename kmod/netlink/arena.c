@@ -73,9 +73,8 @@ static bool fill_arena(struct sk_buff *skb, void *hdr, void *entry)
 	struct arena_list rights = { arena }, attached = { arena };
 	bool full;
 
-	mutex_lock(&arena->lock);
-	full = put_facts(skb, arena);
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		full = put_facts(skb, arena);
 	return full ||
 	       nla_put_u32(skb, TALLY_A_ARENA_ID, arena->id) ||
 	       tally_nl_put_list(skb, hdr, TALLY_A_ARENA_RIGHTS, put_right,
@@ -122,26 +121,21 @@ int tally_nl_arena_add_doit(struct sk_buff *skb, struct genl_info *info)
 	const char *reason = NULL;
 	struct tally_arena *arena;
 	struct tally_node *node;
-	int err;
+	int err = take_config(info, &config);
 
-	err = take_config(info, &config);
 	if (err)
 		return err;
 	node = tally_nl_node_running(info, TALLY_A_ARENA_NODE);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	err = tally_arena_add(node, &config, &reason);
-	if (err) {
+	if (err)
 		tally_nl_blame(info, add_blame, reason, err);
-		goto put_node;
-	}
-	arena = tally_arena_find(node, config.name);
-	if (arena) {
-		/* It stands, whether this answer can be made or not. */
+	/* It stands, whether this answer can be made or not. */
+	arena = err ? NULL : tally_arena_find(node, config.name);
+	if (arena)
 		tally_nl_reply(info, fill_arena, arena);
-		tally_arena_put(arena);
-	}
-put_node:
+	tally_arena_put(arena);
 	tally_node_put(node);
 	return err;
 }
@@ -149,17 +143,15 @@ put_node:
 static int set_access(struct genl_info *info, struct tally_arena *arena)
 {
 	const struct nlattr *access = info->attrs[TALLY_A_ARENA_ACCESS];
-	const struct nlattr *peer = info->attrs[TALLY_A_ARENA_PEER];
 	char name[TALLY_NAME_SIZE] = "";
-	int err;
+	int err = 0;
 
 	if (!access)
 		return 0;
-	if (peer) {
+	if (info->attrs[TALLY_A_ARENA_PEER])
 		err = tally_nl_name(info, TALLY_A_ARENA_PEER, name);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	err = tally_arena_set_access(arena, name, nla_get_u32(access));
 	return tally_nl_fail(info->extack, err ? access : NULL, NULL, err);
 }
@@ -170,15 +162,14 @@ static int set_arena(struct genl_info *info, struct tally_arena *arena)
 	struct tally_owner owner;
 	int err;
 
-	mutex_lock(&arena->lock);
-	owner = arena->config.owner;
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		owner = arena->config.owner;
 	err = tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
 			     TALLY_A_ARENA_PERM, &owner) ?:
 	      set_access(info, arena);
 	if (!err && (attrs[TALLY_A_ARENA_UID] || attrs[TALLY_A_ARENA_GID] ||
 		     attrs[TALLY_A_ARENA_PERM]))
-		tally_arena_set_owner(arena, &owner);
+		tally_arena_set_owner(arena, NULL, &owner);
 	return err;
 }
 

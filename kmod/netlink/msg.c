@@ -297,8 +297,7 @@ int tally_nl_done(struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
 
-	if (cursor->arena)
-		tally_arena_put(cursor->arena);
+	tally_arena_put(cursor->arena);
 	if (cursor->node)
 		tally_node_put(cursor->node);
 	return 0;

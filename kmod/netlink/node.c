@@ -100,9 +100,8 @@ int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	struct tally_node_config config = {};
 	const char *reason = NULL;
 	struct tally_node *node;
-	int err;
+	int err = take_config(info, &config);
 
-	err = take_config(info, &config);
 	if (err)
 		return err;
 	err = tally_node_add(genl_info_net(info), &config, &reason);
@@ -182,9 +181,7 @@ int tally_nl_node_get_start(struct netlink_callback *cb)
 	if (attrs[TALLY_A_NODE_ALL])
 		return may_look_beyond(sock_net(cb->skb->sk), cb->skb,
 				       cb->extack, attrs[TALLY_A_NODE_ALL]);
-	if (!attrs[TALLY_A_NODE_NAME])
-		return 0;
-	return tally_nl_start(cb);
+	return attrs[TALLY_A_NODE_NAME] ? tally_nl_start(cb) : 0;
 }
 
 int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -223,7 +220,7 @@ int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 	int err = 0;
 
 	/* In the order of their ids. */
-	mutex_lock(&cursor->node->lock);
+	guard(mutex)(&cursor->node->lock);
 	list_for_each_entry(user, &cursor->node->users, list) {
 		if (user->id <= cursor->id)
 			continue;
@@ -231,7 +228,6 @@ int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 		if (err)
 			break;
 	}
-	mutex_unlock(&cursor->node->lock);
 	return tally_nl_dump_to(skb, cb, err);
 }
 

@@ -21,9 +21,8 @@ static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
 	struct tally_arena *arena = object->arena;
 	struct tally_object_config c;
 
-	mutex_lock(&arena->lock);
-	c = object->config;
-	mutex_unlock(&arena->lock);
+	scoped_guard(mutex, &arena->lock)
+		c = object->config;
 	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
 	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
 	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||
@@ -88,9 +87,8 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	struct tally_object *object;
 	const char *reason = NULL;
 	struct tally_arena *arena;
-	int err;
+	int err = take_config(info, &config);
 
-	err = take_config(info, &config);
 	if (err)
 		return err;
 	arena = tally_nl_arena_running(info, TALLY_A_OBJECT_NODE,
@@ -231,9 +229,8 @@ int tally_nl_object_get_start(struct netlink_callback *cb)
 	struct nlattr *attr = tally_genl_dump_attrs(cb)[TALLY_A_OBJECT_ARENA];
 	struct tally_nl_cursor *cursor = tally_nl_cursor(cb);
 	struct tally_arena *arena;
-	int err;
+	int err = tally_nl_start(cb);
 
-	err = tally_nl_start(cb);
 	if (err || !attr)
 		return err;
 	arena = tally_nl_arena(cursor->node, attr, cb->extack);
@@ -268,8 +265,7 @@ static struct tally_object *next_object(struct tally_nl_cursor *cursor,
 					 cursor->arena->id : 0);
 		if (!arena)
 			return NULL;
-		if (cursor->arena)
-			tally_arena_put(cursor->arena);
+		tally_arena_put(cursor->arena);
 		cursor->arena = arena;
 		cursor->id = 0;
 	}

@@ -75,10 +75,9 @@ static const char *peer_state(const struct tally_peer *peer)
 static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_peer *peer = entry;
-	bool full;
 
-	mutex_lock(&peer->lock);
-	full = nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
+	guard(mutex)(&peer->lock);
+	return nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
 	       put_addr(skb, &peer->addr) ||
 	       nla_put_string(skb, TALLY_A_PEER_STATE, peer_state(peer)) ||
 	       (peer->seen_epoch &&
@@ -87,8 +86,6 @@ static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 	       nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, peer->connects,
 				 TALLY_A_PEER_PAD) ||
 	       put_session(skb, peer) || put_trouble(skb, peer);
-	mutex_unlock(&peer->lock);
-	return full;
 }
 
 static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)
@@ -137,29 +134,25 @@ int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 	const char *reason = NULL;
 	struct tally_node *node;
 	struct tally_peer *peer;
-	int err;
+	int err = tally_nl_name(info, TALLY_A_PEER_NAME, name) ?:
+		  take_addr(info, &addr);
 
-	err = tally_nl_name(info, TALLY_A_PEER_NAME, name) ?:
-	      take_addr(info, &addr);
 	if (err)
 		return err;
 	node = tally_nl_node_running(info, TALLY_A_PEER_NODE);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	err = tally_peer_add(node, name, &addr, &reason);
-	if (err) {
+	if (err)
 		tally_nl_fail(info->extack, info->attrs[TALLY_A_PEER_NAME],
 			      reason, err);
-		goto put_node;
-	}
-	tally_nl_event(node, "peer_add", name, "");
-	peer = tally_peer_find(node, name);
-	if (peer) {
-		/* It stands, whether this answer can be made or not. */
+	else
+		tally_nl_event(node, "peer_add", name, "");
+	/* It stands, whether this answer can be made or not. */
+	peer = err ? NULL : tally_peer_find(node, name);
+	if (peer)
 		tally_nl_reply(info, fill_peer, peer);
-		tally_peer_put(peer);
-	}
-put_node:
+	tally_peer_put(peer);
 	tally_node_put(node);
 	return err;
 }

@@ -41,8 +41,7 @@ struct tally_chunk tally_chunk_next(u64 pos, u64 left, u32 mr_bytes, u32 max)
 u32 tally_chunk_mrs(u64 size, u32 mr_bytes)
 {
 	u32 rest;
-	u64 n;
+	u64 n = chunk_div(size, mr_bytes, &rest);
 
-	n = chunk_div(size, mr_bytes, &rest);
 	return rest ? n + 1 : n;
 }

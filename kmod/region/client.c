@@ -4,7 +4,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "client/attach.h"
-#include "region/chunk.h"
 #include "region/home.h"
 #include "region/wire.h"
 #include "region/xfer.h"

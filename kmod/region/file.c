@@ -32,9 +32,8 @@ static int region_release(struct inode *inode, struct file *file)
 
 	if (rf->map.mapping) {
 		region = tally_region_home(rf->file.handle->object);
-		down_write(&region->zap);
-		list_del(&rf->map.list);
-		up_write(&region->zap);
+		scoped_guard(rwsem_write, &region->zap)
+			list_del(&rf->map.list);
 	}
 	return tally_file_release(inode, file);
 }
@@ -92,14 +91,12 @@ static vm_fault_t region_fault(struct vm_fault *vmf)
 	struct region_file *rf = vmf->vma->vm_file->private_data;
 	struct tally_region_home *region =
 		tally_region_home(rf->file.handle->object);
-	vm_fault_t ret = VM_FAULT_SIGBUS;
 
-	down_read(&region->zap);
-	if (!region->dead && vmf->pgoff < region->npages)
-		ret = vmf_insert_page(vmf->vma, vmf->address,
-				      region->pages[vmf->pgoff]);
-	up_read(&region->zap);
-	return ret;
+	guard(rwsem_read)(&region->zap);
+	if (region->dead || vmf->pgoff >= region->npages)
+		return VM_FAULT_SIGBUS;
+	return vmf_insert_page(vmf->vma, vmf->address,
+			       region->pages[vmf->pgoff]);
 }
 
 static const struct vm_operations_struct region_vm_ops = {
@@ -111,7 +108,6 @@ static int region_mmap(struct file *file, struct vm_area_struct *vma)
 	struct region_file *rf = file->private_data;
 	struct tally_object *object = rf->file.handle->object;
 	struct tally_region_home *region;
-	bool dead;
 
 	if (!object)
 		return -ENODEV;
@@ -119,15 +115,14 @@ static int region_mmap(struct file *file, struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	region = tally_region_home(object);
-	down_write(&region->zap);
-	dead = region->dead;
-	if (!dead && !rf->map.mapping) {
-		rf->map.mapping = file->f_mapping;
-		list_add_tail(&rf->map.list, &region->maps);
+	scoped_guard(rwsem_write, &region->zap) {
+		if (region->dead)
+			return -EIDRM;
+		if (!rf->map.mapping) {
+			rf->map.mapping = file->f_mapping;
+			list_add_tail(&rf->map.list, &region->maps);
+		}
 	}
-	up_write(&region->zap);
-	if (dead)
-		return -EIDRM;
 	tally_vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_ops = &region_vm_ops;
 	return 0;

@@ -124,11 +124,10 @@ void tally_region_deleted(struct tally_object *object)
 	struct tally_region_home *region = tally_region_home(object);
 	struct tally_region_map *map;
 
-	down_write(&region->zap);
+	guard(rwsem_write)(&region->zap);
 	region->dead = true;
 	list_for_each_entry(map, &region->maps, list)
 		unmap_mapping_range(map->mapping, 0, 0, 1);
-	up_write(&region->zap);
 }
 
 void tally_region_destroy(struct tally_object *object)
@@ -200,17 +199,16 @@ void tally_region_close(struct tally_open *open)
 	struct tally_region_open *ro = region_of(open);
 	u32 i;
 
-	mutex_lock(&ro->lock);
+	guard(mutex)(&ro->lock);
 	ro->closed = true;
-	if (ro->key) {
-		for (i = 0; i < ro->mrs; i++)
-			open_unregister(ro, i);
-		kvfree(ro->key);
-		ro->key = NULL;
-		tally_quota_uncharge(&open_quota(ro)->bytes,
-				     ro->mrs * sizeof(*ro->key));
-	}
-	mutex_unlock(&ro->lock);
+	if (!ro->key)
+		return;
+	for (i = 0; i < ro->mrs; i++)
+		open_unregister(ro, i);
+	kvfree(ro->key);
+	ro->key = NULL;
+	tally_quota_uncharge(&open_quota(ro)->bytes,
+			     ro->mrs * sizeof(*ro->key));
 }
 
 /* Register the @index-th part, anew when the rights have changed. */
@@ -236,8 +234,7 @@ static int open_register(struct tally_region_open *ro, u32 index, int access)
 				    (unsigned long)index * ro->mr_pages,
 				    pages, access) :
 		    ERR_PTR(-ENOTCONN);
-	if (conn)
-		tally_conn_put(conn);
+	tally_conn_put(conn);
 	if (IS_ERR(mr)) {
 		tally_quota_uncharge(&open_quota(ro)->pages, pages);
 		return PTR_ERR(mr);
@@ -282,7 +279,7 @@ static int open_keys(struct tally_region_open *ro, u32 first,
 	if (first >= ro->mrs)
 		return -EINVAL;
 	n = min_t(u32, ro->mrs - first, REGION_MAP_KEYS);
-	mutex_lock(&ro->lock);
+	guard(mutex)(&ro->lock);
 	err = open_make_keys(ro);
 	right = tally_open_access(&ro->open);
 	if (right == TALLY_ACCESS_NONE)
@@ -297,7 +294,6 @@ static int open_keys(struct tally_region_open *ro, u32 first,
 		out[i].addr = cpu_to_be64(mr->addr);
 		out[i].rkey = cpu_to_be32(mr->mr->rkey);
 	}
-	mutex_unlock(&ro->lock);
 	return i ? i : err;
 }
 

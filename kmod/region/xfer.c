@@ -13,7 +13,6 @@
 #include "region/xfer.h"
 
 #include <linux/dma-mapping.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "base/trace.h"
@@ -291,10 +290,7 @@ static int xfer_send(struct xfer *x)
 	if (err)
 		return err;
 	slot->xfer = x;
-	err = xfer_take_lane(slot, lane);
-	if (err)
-		return err;
-	err = xfer_fill(slot, chunk.len);
+	err = xfer_take_lane(slot, lane) ?: xfer_fill(slot, chunk.len);
 	if (err) {
 		xfer_slot_release(slot);
 		return err;

@@ -3,7 +3,6 @@
 #include <keys/user-type.h>
 #include <linux/key.h>
 #include <linux/random.h>
-#include <linux/slab.h>
 #include "session/auth.h"
 
 #define TALLY_KEY_MIN 16
@@ -35,10 +34,9 @@ void tally_auth_exit(struct tally_auth *auth)
 int tally_auth_load(struct tally_auth *auth, const char *description)
 {
 	const struct user_key_payload *payload;
-	struct key *key;
+	struct key *key = request_key(&key_type_logon, description, NULL);
 	int err = 0;
 
-	key = request_key(&key_type_logon, description, NULL);
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	down_read(&key->sem);
@@ -73,7 +71,7 @@ static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
 	u32 i;
 
 	desc->tfm = auth->hmac;
-	mutex_lock(&auth->lock);
+	guard(mutex)(&auth->lock);
 	err = crypto_shash_setkey(auth->hmac, key, key_len) ?:
 	      crypto_shash_init(desc) ?:
 	      crypto_shash_update(desc, label, strlen(label) + 1);
@@ -81,7 +79,6 @@ static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
 		err = crypto_shash_update(desc, part[i].data, part[i].len);
 	if (!err)
 		err = crypto_shash_final(desc, mac);
-	mutex_unlock(&auth->lock);
 	shash_desc_zero(desc);
 	return err;
 }
@@ -161,10 +158,9 @@ int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		{ req->nonce, sizeof(req->nonce) },
 	};
 	u8 mac[TALLY_MAC_SIZE];
-	int err;
+	int err = auth_mac(auth, key, TALLY_MAC_SIZE, "tally lane", part,
+			   ARRAY_SIZE(part), mac);
 
-	err = auth_mac(auth, key, TALLY_MAC_SIZE, "tally lane", part,
-		       ARRAY_SIZE(part), mac);
 	if (!err)
 		memcpy(tag, mac, TALLY_TAG_SIZE);
 	return err;

@@ -73,11 +73,9 @@ struct tally_handshake {
 
 static void handshake_free(struct kref *ref)
 {
-	struct tally_handshake *hs = container_of(ref, struct tally_handshake,
-						  ref);
+	struct tally_handshake *hs = container_of(ref, typeof(*hs), ref);
 
-	if (hs->peer)
-		tally_peer_put(hs->peer);
+	tally_peer_put(hs->peer);
 	tally_node_put(hs->node);
 	kfree(hs);
 }
@@ -97,13 +95,12 @@ static void handshake_finish(struct tally_handshake *hs)
 	list_del_init(&hs->list);
 	spin_unlock(&hs->node->half_lock);
 	if (peer) {
-		mutex_lock(&peer->lock);
+		guard(mutex)(&peer->lock);
 		if (peer->attempt == hs)
 			peer->attempt = NULL;
 		if (hs->counted)
 			peer->half_count--;
 		hs->counted = false;
-		mutex_unlock(&peer->lock);
 	}
 	if (cancel_delayed_work_sync(&hs->deadline))
 		handshake_put(hs);
@@ -133,9 +130,8 @@ static int handshake_send(struct tally_handshake *hs, u16 type,
 			  const void *body, u32 len)
 {
 	struct tally_msg_head head = { .type = type };
-	int err;
+	int err = tally_msg_send(hs->conn, &head, body, len, GFP_NOIO);
 
-	err = tally_msg_send(hs->conn, &head, body, len, GFP_NOIO);
 	if (err)
 		tally_conn_fail(hs->conn, err);
 	return err;
@@ -256,7 +252,6 @@ static void handshake_refused(struct tally_handshake *hs, const void *body,
 static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 {
 	u64 epoch = be64_to_cpu(hs->t.hello.epoch);
-	enum tally_refusal reason = TALLY_REFUSE_NONE;
 	struct tally_handshake *mine;
 	struct tally_peer *peer;
 
@@ -266,22 +261,19 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 	if (!peer)
 		return TALLY_REFUSE_UNKNOWN_PEER;
 	hs->peer = peer;
-	mutex_lock(&peer->lock);
+	guard(mutex)(&peer->lock);
 	mine = peer->attempt;
-	if (peer->dead) {
-		reason = TALLY_REFUSE_UNKNOWN_PEER;
-	} else if (epoch < peer->seen_epoch) {
-		reason = TALLY_REFUSE_EPOCH;
-	} else if (mine && mine->conn && tally_conn_is_up(mine->conn) &&
-		   strcmp(peer->node->config.name, peer->name) < 0) {
-		/* Both connect: the link that the smaller name opened goes on. */
-		reason = TALLY_REFUSE_COLLISION;
-	} else {
-		hs->counted = true;
-		peer->half_count++;
-	}
-	mutex_unlock(&peer->lock);
-	return reason;
+	if (peer->dead)
+		return TALLY_REFUSE_UNKNOWN_PEER;
+	if (epoch < peer->seen_epoch)
+		return TALLY_REFUSE_EPOCH;
+	/* Both connect: the link that the smaller name opened goes on. */
+	if (mine && mine->conn && tally_conn_is_up(mine->conn) &&
+	    strcmp(peer->node->config.name, peer->name) < 0)
+		return TALLY_REFUSE_COLLISION;
+	hs->counted = true;
+	peer->half_count++;
+	return TALLY_REFUSE_NONE;
 }
 
 /* Responder: HELLO came. */
@@ -377,14 +369,11 @@ static int handshake_send_ready(struct tally_handshake *hs,
 		.resumed = resumed,
 		.lease_ms = cpu_to_be32(s->lease_ms),
 	};
-	int err;
 
 	if (!hs->node->auth.key_len)
 		memcpy(ready.key, key, sizeof(ready.key));
-	err = tally_auth_ready(&hs->node->auth, key, &ready, ready.mac);
-	if (err)
-		return err;
-	return handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
+	return tally_auth_ready(&hs->node->auth, key, &ready, ready.mac) ?:
+	       handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
 }
 
 static const struct tally_msg_hello *theirs(const struct tally_handshake *hs)
@@ -417,10 +406,9 @@ static void handshake_done(struct tally_handshake *hs)
 {
 	struct tally_peer *peer = hs->peer;
 
-	mutex_lock(&peer->lock);
-	peer->seen_epoch = max(peer->seen_epoch,
-			       be64_to_cpu(theirs(hs)->epoch));
-	mutex_unlock(&peer->lock);
+	scoped_guard(mutex, &peer->lock)
+		peer->seen_epoch = max(peer->seen_epoch,
+				       be64_to_cpu(theirs(hs)->epoch));
 	handshake_finish(hs);
 	handshake_put(hs);
 }
@@ -475,9 +463,8 @@ static enum tally_refusal handshake_prove(struct tally_handshake *hs,
 		return TALLY_REFUSE_AUTH;
 	/* An admission frees the handshake. */
 	peer = tally_peer_get(hs->peer);
-	mutex_lock(&peer->admit);
-	reason = handshake_admit(hs);
-	mutex_unlock(&peer->admit);
+	scoped_guard(mutex, &peer->admit)
+		reason = handshake_admit(hs);
 	tally_peer_put(peer);
 	return reason;
 }
@@ -530,8 +517,7 @@ static struct tally_session *handshake_join(struct tally_handshake *hs,
 		err = -ESTALE;
 	else if (old)
 		err = tally_session_fence_wait(old, -ENOTCONN);
-	if (old)
-		tally_session_put(old);
+	tally_session_put(old);
 	return err ? ERR_PTR(err) : handshake_new_session(hs, id, slot);
 }
 
@@ -602,13 +588,11 @@ static int handshake_bind(struct tally_conn *conn, struct tally_dev *dev)
 
 static void handshake_start(struct work_struct *work)
 {
-	struct tally_handshake *hs = container_of(work, struct tally_handshake,
-						  start);
+	struct tally_handshake *hs = container_of(work, typeof(*hs), start);
 	struct tally_session *old = tally_peer_session(hs->peer);
 
 	hello_fill(hs, &hs->t.hello, old ? old->id : 0);
-	if (old)
-		tally_session_put(old);
+	tally_session_put(old);
 	hs->expect = TALLY_MSG_CHALLENGE;
 	handshake_arm(hs, HANDSHAKE_TIMEOUT);
 	handshake_send(hs, TALLY_MSG_HELLO, &hs->t.hello,
@@ -707,10 +691,9 @@ void tally_handshake_cancel(struct tally_peer *peer, int err)
 {
 	struct tally_conn *conn = NULL;
 
-	mutex_lock(&peer->lock);
-	if (peer->attempt && peer->attempt->conn)
-		conn = tally_conn_get(peer->attempt->conn);
-	mutex_unlock(&peer->lock);
+	scoped_guard(mutex, &peer->lock)
+		if (peer->attempt && peer->attempt->conn)
+			conn = tally_conn_get(peer->attempt->conn);
 	if (!conn)
 		return;
 	tally_conn_fail(conn, err);
@@ -767,10 +750,9 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 					   const struct sockaddr *from,
 					   struct tally_conn_params *params)
 {
-	struct tally_handshake *hs;
+	struct tally_handshake *hs = handshake_alloc(node, true);
 	bool running;
 
-	hs = handshake_alloc(node, true);
 	if (!hs)
 		return TALLY_REFUSE_BUSY;
 	memcpy(&hs->from, from, from->sa_family == AF_INET ?
@@ -816,19 +798,17 @@ void tally_handshake_accepted(struct tally_conn_params *params,
  */
 void tally_handshakes_stop(struct tally_node *node)
 {
-	struct tally_conn *conn = NULL;
 	struct tally_handshake *hs;
+	struct tally_conn *conn;
 
-	do {
+	for (;;) {
 		spin_lock(&node->half_lock);
-		hs = list_first_entry_or_null(&node->half,
-					      struct tally_handshake, list);
-		if (hs)
-			conn = tally_conn_get(hs->conn);
+		hs = list_first_entry_or_null(&node->half, typeof(*hs), list);
+		conn = hs ? tally_conn_get(hs->conn) : NULL;
 		spin_unlock(&node->half_lock);
-		if (hs) {
-			tally_conn_close(conn, -ESHUTDOWN);
-			tally_conn_put(conn);
-		}
-	} while (hs);
+		if (!conn)
+			return;
+		tally_conn_close(conn, -ESHUTDOWN);
+		tally_conn_put(conn);
+	}
 }

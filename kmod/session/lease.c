@@ -44,8 +44,7 @@ void tally_lease_extend(struct tally_session *s)
  */
 void tally_lease_tick(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
-					       tick.work);
+	struct tally_session *s = container_of(work, typeof(*s), tick.work);
 	u64 now = ktime_get_boottime_ns(), next, deadline;
 	unsigned long flags;
 

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include "base/delay.h"
 #include "base/trace.h"
+#include "base/work.h"
 #include "session/lease.h"
 #include "session/life.h"
 #include "session/rpc.h"
@@ -60,8 +61,7 @@ static void link_conn_end(struct tally_session *s, struct tally_conn *conn,
 	tally_session_set_state(s, TALLY_SESSION_BROKEN, err);
 	spin_unlock_irqrestore(&s->lock, flags);
 	tally_session_break(s, err);
-	if (conn)
-		tally_conn_put(conn);
+	tally_conn_put(conn);
 	tally_session_put(s);
 }
 
@@ -155,8 +155,7 @@ static void link_ready(struct tally_session *s)
 
 static void link_lanes_work(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
-					       lanes_work);
+	struct tally_session *s = container_of(work, typeof(*s), lanes_work);
 	unsigned int noio = memalloc_noio_save();
 
 	link_ready(s);
@@ -191,7 +190,7 @@ static void lane_up(struct tally_conn *conn)
 	if (!wanted)
 		tally_conn_fail(conn, -ENOTCONN);
 	if (complete)
-		tally_session_queue(s, &s->lanes_work);
+		tally_work_queue(s->node->wq, &s->lanes_work, &s->ref);
 }
 
 static const struct tally_conn_ops lane_ops = {
@@ -444,8 +443,7 @@ void tally_link_lane_accepted(struct tally_session *s,
 /* The node's last reference may go here: its workqueue ends elsewhere. */
 static void session_free(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
-					       free_work);
+	struct tally_session *s = container_of(work, typeof(*s), free_work);
 
 	kvfree(s->rpc);
 	/* Every bit of the slot has been swept. */
@@ -461,18 +459,6 @@ static void session_unhash(struct tally_session *s)
 {
 	rhashtable_remove_fast(&s->node->sessions, &s->by_id,
 			       tally_sessions_params);
-}
-
-/* Under s->upcall. */
-static void session_tell_down(struct tally_session *s)
-{
-	lockdep_assert_held(&s->upcall);
-	if (!s->announced)
-		return;
-	s->announced = false;
-	tally_node_event(s->node, "down", s->name,
-			 s->state == TALLY_SESSION_OVER ? "over" : "broken");
-	s->node->ops->down(s);
 }
 
 /* Under s->upcall: everything made on the device is given up here. */
@@ -499,8 +485,7 @@ static void session_tell_over(struct tally_session *s)
  */
 static void session_link_work(struct work_struct *work)
 {
-	struct tally_session *s = container_of(work, struct tally_session,
-					       link_work);
+	struct tally_session *s = container_of(work, typeof(*s), link_work);
 	bool settled, broken, end, lived;
 	unsigned int noio;
 
@@ -519,8 +504,13 @@ static void session_link_work(struct work_struct *work)
 	lived = s->lived;
 	end = s->state == TALLY_SESSION_OVER && !s->over && settled;
 	spin_unlock_irq(&s->lock);
-	if (settled && (broken || end))
-		session_tell_down(s);
+	if (settled && (broken || end) && s->announced) {
+		s->announced = false;
+		tally_node_event(s->node, "down", s->name,
+				 s->state == TALLY_SESSION_OVER ? "over" :
+								  "broken");
+		s->node->ops->down(s);
+	}
 	if (end)
 		session_tell_over(s);
 	mutex_unlock(&s->upcall);
@@ -537,8 +527,7 @@ static void session_link_work(struct work_struct *work)
 
 static void session_gone(struct tally_dev_user *user)
 {
-	struct tally_session *s = container_of(user, struct tally_session,
-					       watch);
+	struct tally_session *s = container_of(user, typeof(*s), watch);
 
 	tally_session_fence(s, -ENETDOWN);
 }
@@ -574,10 +563,9 @@ struct tally_session *tally_session_alloc(struct tally_node *node,
 static int session_prepare(struct tally_session *s)
 {
 	struct tally_node *node = s->node;
+	int err = tally_rpc_create(s);
 	u32 slot;
-	int err;
 
-	err = tally_rpc_create(s);
 	if (err)
 		return err;
 	/* Slots go round, so that one is not used again soon. */
@@ -592,17 +580,13 @@ static int session_prepare(struct tally_session *s)
 		return PTR_ERR(s->pd);
 	err = rhashtable_lookup_insert_fast(&node->sessions, &s->by_id,
 					    tally_sessions_params);
+	if (!err) {
+		err = node->ops->created(s);
+		if (err)
+			session_unhash(s);
+	}
 	if (err)
-		goto err_pd;
-	err = s->node->ops->created(s);
-	if (err)
-		goto err_unhash;
-	return 0;
-
-err_unhash:
-	session_unhash(s);
-err_pd:
-	ib_dealloc_pd(s->pd);
+		ib_dealloc_pd(s->pd);
 	return err;
 }
 
@@ -662,10 +646,9 @@ void tally_session_goodbye(struct tally_session *s)
 {
 	struct tally_msg_goodbye bye = { .clean = cpu_to_be32(1) };
 
-	mutex_lock(&s->upcall);
-	if (s->announced)
-		s->node->ops->leave(s);
-	mutex_unlock(&s->upcall);
+	scoped_guard(mutex, &s->upcall)
+		if (s->announced)
+			s->node->ops->leave(s);
 	if (!tally_session_send(s, TALLY_MSG_GOODBYE, &bye, sizeof(bye)))
 		wait_event_timeout(s->wait, READ_ONCE(s->over) ||
 				   READ_ONCE(s->state) >= TALLY_SESSION_BROKEN,

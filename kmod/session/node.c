@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include "session/node.h"
 
 static void node_release(struct kref *ref)
@@ -50,16 +49,14 @@ void tally_user_add(struct tally_node *node, struct tally_user *user,
 	get_task_comm(user->comm, current);
 	snprintf(user->object, sizeof(user->object), "%s%s%s", arena,
 		 *object ? "/" : "", object);
-	mutex_lock(&node->lock);
+	guard(mutex)(&node->lock);
 	user->id = ++node->user_last;
 	list_add_tail(&user->list, &node->users);
-	mutex_unlock(&node->lock);
 }
 
 void tally_user_del(struct tally_node *node, struct tally_user *user)
 {
-	mutex_lock(&node->lock);
+	guard(mutex)(&node->lock);
 	list_del(&user->list);
-	mutex_unlock(&node->lock);
 }
 

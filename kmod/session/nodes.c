@@ -21,8 +21,7 @@ static DECLARE_WAIT_QUEUE_HEAD(nodes_gone);
 
 static void node_free(struct work_struct *work)
 {
-	struct tally_node *node = container_of(work, struct tally_node,
-					       free_work);
+	struct tally_node *node = container_of(work, typeof(*node), free_work);
 
 	if (node->wait_wq)
 		destroy_workqueue(node->wait_wq);
@@ -88,16 +87,14 @@ static const struct tally_listen_ops listen_ops = {
 
 static void node_stop(struct work_struct *work)
 {
-	struct tally_node *node = container_of(work, struct tally_node,
-					       stop_work);
+	struct tally_node *node = container_of(work, typeof(*node), stop_work);
 
 	tally_unlisten(node->listener);
 	tally_peers_stop(node);
 	tally_handshakes_stop(node);
 	node->ops->node_stop(node);
-	mutex_lock(&nodes_lock);
-	list_del_init(&node->list);
-	mutex_unlock(&nodes_lock);
+	scoped_guard(mutex, &nodes_lock)
+		list_del_init(&node->list);
 	WRITE_ONCE(node->state, TALLY_NODE_STOPPED);
 	tally_node_event(node, "stopped", node->config.name, "");
 	complete_all(&node->stopped);
@@ -196,13 +193,10 @@ static int node_start(struct tally_node *node, const char **reason)
 		err = PTR_ERR(node->listener);
 		*reason = err == -EADDRINUSE ? "the port is in use" :
 					       "cannot listen on the port";
-		goto err_stop;
+		node->ops->node_stop(node);
+		return err;
 	}
 	return 0;
-
-err_stop:
-	node->ops->node_stop(node);
-	return err;
 }
 
 /*
@@ -213,27 +207,25 @@ err_stop:
 int tally_node_add(struct net *net, const struct tally_node_config *config,
 		   const char **reason)
 {
-	struct tally_node *node;
+	struct tally_node *node = node_alloc(net, config);
 	int err;
 
-	node = node_alloc(net, config);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
-	mutex_lock(&nodes_lock);
+	guard(mutex)(&nodes_lock);
 	if (node_lookup(net->ns.inum, config->name)) {
 		*reason = "a node of that name exists";
 		err = -EEXIST;
 	} else {
 		err = node_start(node, reason);
 	}
-	if (!err) {
-		node->id = ++nodes_last_id;
-		list_add_tail(&node->list, &nodes);
-	}
-	mutex_unlock(&nodes_lock);
-	if (err)
+	if (err) {
 		tally_node_put(node);
-	return err;
+		return err;
+	}
+	node->id = ++nodes_last_id;
+	list_add_tail(&node->list, &nodes);
+	return 0;
 }
 
 /*
@@ -243,16 +235,12 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
  */
 int tally_node_del(struct tally_node *node)
 {
-	int err = -EALREADY;
-
-	mutex_lock(&node->lock);
-	if (node->state == TALLY_NODE_RUNNING) {
-		WRITE_ONCE(node->state, TALLY_NODE_STOPPING);
-		queue_work(nodes_wq, &node->stop_work);
-		err = 0;
-	}
-	mutex_unlock(&node->lock);
-	return err;
+	guard(mutex)(&node->lock);
+	if (node->state != TALLY_NODE_RUNNING)
+		return -EALREADY;
+	WRITE_ONCE(node->state, TALLY_NODE_STOPPING);
+	queue_work(nodes_wq, &node->stop_work);
+	return 0;
 }
 
 /*
@@ -263,12 +251,9 @@ struct tally_node *tally_node_find_in(u32 netns, const char *name)
 {
 	struct tally_node *node;
 
-	mutex_lock(&nodes_lock);
+	guard(mutex)(&nodes_lock);
 	node = node_lookup(netns, name);
-	if (node)
-		tally_node_get(node);
-	mutex_unlock(&nodes_lock);
-	return node;
+	return node ? tally_node_get(node) : NULL;
 }
 
 /* A node by name; NULL or "" for the first. Return: referenced, or NULL. */
@@ -283,17 +268,13 @@ struct tally_node *tally_node_find(struct net *net, const char *name)
  */
 struct tally_node *tally_node_next(struct net *net, u32 after)
 {
-	struct tally_node *node, *next = NULL;
+	struct tally_node *node;
 
-	mutex_lock(&nodes_lock);
-	list_for_each_entry(node, &nodes, list) {
-		if (node->id > after && (!net || net_eq(node->net, net))) {
-			next = tally_node_get(node);
-			break;
-		}
-	}
-	mutex_unlock(&nodes_lock);
-	return next;
+	guard(mutex)(&nodes_lock);
+	list_for_each_entry(node, &nodes, list)
+		if (node->id > after && (!net || net_eq(node->net, net)))
+			return tally_node_get(node);
+	return NULL;
 }
 
 /* @ops: the layers above. Return: 0 or -ENOMEM. */

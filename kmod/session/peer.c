@@ -22,9 +22,11 @@ struct tally_peer *tally_peer_get(struct tally_peer *peer)
 	return peer;
 }
 
+/* NULL is allowed. */
 void tally_peer_put(struct tally_peer *peer)
 {
-	kref_put(&peer->ref, peer_free);
+	if (peer)
+		kref_put(&peer->ref, peer_free);
 }
 
 static bool peer_needs_link(struct tally_peer *peer)
@@ -55,21 +57,17 @@ static void peer_connect(struct work_struct *work)
 {
 	struct tally_peer *peer = container_of(work, struct tally_peer,
 					       connect.work);
-	unsigned int noio;
-	int err;
-
 	/* Memory may wait for the session that is resumed. */
-	noio = memalloc_noio_save();
-	mutex_lock(&peer->lock);
+	unsigned int noio = memalloc_noio_save();
+
+	guard(mutex)(&peer->lock);
 	if (peer_needs_link(peer) && !peer->half_count) {
 		peer->connects++;
-		err = peer->node->peer_ops->connect(peer);
-		if (err)
-			peer->last_error = err;
+		peer->last_error = peer->node->peer_ops->connect(peer) ?:
+				   peer->last_error;
 	}
 	/* Still, while the peer tries itself, or where the attempt failed. */
 	peer_retry(peer);
-	mutex_unlock(&peer->lock);
 	memalloc_noio_restore(noio);
 }
 
@@ -80,26 +78,24 @@ static void peer_connect(struct work_struct *work)
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text)
 {
-	mutex_lock(&peer->lock);
+	guard(mutex)(&peer->lock);
 	peer->last_error = err;
 	peer->last_refusal = refusal;
 	strscpy(peer->last_text, text, sizeof(peer->last_text));
 	peer_retry(peer);
-	mutex_unlock(&peer->lock);
 }
 
 static void peer_session_live(struct tally_session *s)
 {
 	struct tally_peer *peer = s->peer;
 
-	mutex_lock(&peer->lock);
+	guard(mutex)(&peer->lock);
 	if (peer->session == s) {
 		peer->backoff_ms = BACKOFF_MIN;
 		peer->last_error = 0;
 		peer->last_refusal = 0;
 		peer->last_text[0] = 0;
 	}
-	mutex_unlock(&peer->lock);
 }
 
 /* Connect again at once. */
@@ -107,26 +103,22 @@ static void peer_link_lost(struct tally_session *s)
 {
 	struct tally_peer *peer = s->peer;
 
-	mutex_lock(&peer->lock);
+	guard(mutex)(&peer->lock);
 	peer->backoff_ms = BACKOFF_MIN;
 	if (peer_needs_link(peer))
 		mod_delayed_work(peer->node->wq, &peer->connect, 0);
-	mutex_unlock(&peer->lock);
 }
 
 static void peer_session_over(struct tally_session *s)
 {
 	struct tally_peer *peer = s->peer;
-	bool mine;
 
-	mutex_lock(&peer->lock);
-	mine = peer->session == s;
-	if (mine)
+	guard(mutex)(&peer->lock);
+	if (peer->session == s) {
 		peer->session = NULL;
-	peer_retry(peer);
-	mutex_unlock(&peer->lock);
-	if (mine)
 		tally_session_put(s);
+	}
+	peer_retry(peer);
 }
 
 static const struct tally_session_owner_ops peer_owner_ops = {
@@ -143,7 +135,6 @@ static const struct tally_session_owner_ops peer_owner_ops = {
  */
 int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 {
-	bool set;
 	int err;
 
 	s->peer = tally_peer_get(peer);
@@ -154,14 +145,13 @@ int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 	if (err)
 		return err;
 	/* It may be OVER already: then over() has been here before us. */
-	mutex_lock(&peer->lock);
-	set = !peer->dead && !peer->session &&
-	      READ_ONCE(s->state) != TALLY_SESSION_OVER;
-	if (set)
-		peer->session = tally_session_get(s);
-	mutex_unlock(&peer->lock);
-	if (set)
-		return 0;
+	scoped_guard(mutex, &peer->lock) {
+		if (!peer->dead && !peer->session &&
+		    READ_ONCE(s->state) != TALLY_SESSION_OVER) {
+			peer->session = tally_session_get(s);
+			return 0;
+		}
+	}
 	tally_session_fence_wait(s, -ESHUTDOWN);
 	tally_session_put(s);
 	return -ESHUTDOWN;
@@ -170,12 +160,8 @@ int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 /* The session, whatever its state, referenced, or NULL. */
 struct tally_session *tally_peer_any_session(struct tally_peer *peer)
 {
-	struct tally_session *s;
-
-	mutex_lock(&peer->lock);
-	s = peer->session ? tally_session_get(peer->session) : NULL;
-	mutex_unlock(&peer->lock);
-	return s;
+	guard(mutex)(&peer->lock);
+	return peer->session ? tally_session_get(peer->session) : NULL;
 }
 
 /* The session, if it is LIVE or BROKEN, referenced, or NULL. */
@@ -196,29 +182,21 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 /* A peer by name, referenced, or NULL. Any context. */
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name)
 {
-	struct tally_peer *peer;
-
-	rcu_read_lock();
-	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer,
-				  by_name);
-	if (peer && !kref_get_unless_zero(&peer->ref))
-		peer = NULL;
-	rcu_read_unlock();
-	return peer;
+	return tally_names_get(&node->peer_names, name, struct tally_peer);
 }
 
 /*
  * Walk the peers of a node. @after: id of the one before, 0 to begin. Return:
  * the next one, referenced, or NULL. Any context.
  */
-struct tally_peer *tally_peer_next(struct tally_node *node, u32 after)
+struct tally_peer *tally_peer_next(struct tally_node *node,
+				   unsigned long after)
 {
-	unsigned long id = after;
 	struct tally_peer *peer;
 
 	rcu_read_lock();
 	do {
-		peer = xa_find_after(&node->peers, &id, ULONG_MAX, XA_PRESENT);
+		peer = xa_find_after(&node->peers, &after, U32_MAX, XA_PRESENT);
 	} while (peer && !kref_get_unless_zero(&peer->ref));
 	rcu_read_unlock();
 	return peer;
@@ -231,16 +209,14 @@ static void peer_stop(struct work_struct *work)
 	struct tally_node *node = peer->node;
 	struct tally_session *s;
 
-	mutex_lock(&peer->lock);
-	peer->dead = true;
-	mutex_unlock(&peer->lock);
+	scoped_guard(mutex, &peer->lock)
+		peer->dead = true;
 	cancel_delayed_work_sync(&peer->connect);
 	node->peer_ops->cancel(peer, -ESHUTDOWN);
 	s = tally_peer_any_session(peer);
-	if (s) {
+	if (s)
 		tally_session_goodbye(s);
-		tally_session_put(s);
-	}
+	tally_session_put(s);
 	/* Its end is waited for by tally_peers_stop(), which has the node. */
 	if (atomic_dec_and_test(&node->peers_stopping))
 		wake_up_var(&node->peers_stopping);
@@ -265,10 +241,9 @@ void tally_peers_stop(struct tally_node *node)
 	struct tally_peer *peer;
 	unsigned long index;
 
-	mutex_lock(&node->lock);
-	xa_for_each(&node->peers, index, peer)
-		peer_remove(peer);
-	mutex_unlock(&node->lock);
+	scoped_guard(mutex, &node->lock)
+		xa_for_each(&node->peers, index, peer)
+			peer_remove(peer);
 	wait_var_event(&node->peers_stopping,
 		       !atomic_read(&node->peers_stopping));
 }
@@ -340,9 +315,8 @@ int tally_peer_add(struct tally_node *node, const char *name,
 	peer = peer_alloc(node, name, addr);
 	if (!peer)
 		return -ENOMEM;
-	mutex_lock(&node->lock);
-	err = peer_insert(peer, reason);
-	mutex_unlock(&node->lock);
+	scoped_guard(mutex, &node->lock)
+		err = peer_insert(peer, reason);
 	tally_peer_put(peer);
 	return err;
 }
@@ -352,11 +326,9 @@ int tally_peer_del(struct tally_node *node, const char *name)
 {
 	struct tally_peer *peer;
 
-	mutex_lock(&node->lock);
-	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer,
-				  by_name);
+	guard(mutex)(&node->lock);
+	peer = tally_names_lookup(&node->peer_names, name, struct tally_peer);
 	if (peer)
 		peer_remove(peer);
-	mutex_unlock(&node->lock);
 	return peer ? 0 : -ENOENT;
 }

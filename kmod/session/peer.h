@@ -65,7 +65,8 @@ int tally_peer_add(struct tally_node *node, const char *name,
 		   const struct sockaddr_storage *addr, const char **reason);
 int tally_peer_del(struct tally_node *node, const char *name);
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name);
-struct tally_peer *tally_peer_next(struct tally_node *node, u32 after);
+struct tally_peer *tally_peer_next(struct tally_node *node,
+				   unsigned long after);
 struct tally_peer *tally_peer_get(struct tally_peer *peer);
 void tally_peer_put(struct tally_peer *peer);
 struct tally_session *tally_peer_session(struct tally_peer *peer);

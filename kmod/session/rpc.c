@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "base/trace.h"
 #include "session/rpc.h"
@@ -237,10 +236,7 @@ static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 static int rpc_wait(struct tally_session *s, struct rpc_call *call,
 		    void *reply, u32 *reply_len, long timeout)
 {
-	long left;
-
-	left = wait_for_completion_killable_timeout(&call->done, timeout);
-	if (left <= 0) {
+	if (wait_for_completion_killable_timeout(&call->done, timeout) <= 0) {
 		/* It stays in its slot until the reply or the end. */
 		tally_stat_inc(&s->node->stats, TALLY_STAT_UNKNOWN);
 		return -EREMOTEIO;
@@ -287,8 +283,7 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 
 	/* A caller that asks again and again ends here. */
 	err = timeout > 0 ? rpc_slot_wait(s, call, &timeout) : -ETIMEDOUT;
-	if (!err)
-		err = rpc_first_send(s, call);
+	err = err ?: rpc_first_send(s, call);
 	if (!err)
 		err = rpc_wait(s, call, reply, reply_len, timeout);
 	else if (reply_len)
@@ -305,13 +300,12 @@ void tally_rpc_resend(struct tally_session *s)
 {
 	struct tally_rpc *rpc = s->rpc;
 	struct tally_msg_head head;
-	struct tally_conn *ctrl;
+	u32 link, i;
+	struct tally_conn *ctrl = tally_session_link(s, 0, &head, &link);
 	struct rpc_call *call;
 	bool claimed;
-	u32 link, i;
 	int err = 0;
 
-	ctrl = tally_session_link(s, 0, &head, &link);
 	if (!ctrl)
 		return;
 	for (i = 0; !err && i < TALLY_RPC_SLOTS; i++) {
@@ -394,10 +388,10 @@ static void rpc_send_reply(struct tally_sreq *req)
 	const struct tally_msg_reply *rep = (const void *)req->body;
 	struct tally_session *s = req->session;
 	struct tally_msg_head head;
-	struct tally_conn *ctrl;
+	struct tally_conn *ctrl = tally_session_link(s, TALLY_MSG_REPLY, &head,
+						     NULL);
 	int err;
 
-	ctrl = tally_session_ctrl(s, TALLY_MSG_REPLY, &head);
 	if (!ctrl)
 		return;
 	trace_tally_rpc_reply(s->id, req->slot, req->seq, req->type,
@@ -447,28 +441,26 @@ int tally_rpc_receive_request(struct tally_session *s,
 	u32 slot = be16_to_cpu(hdr->req), seq = be32_to_cpu(hdr->seq);
 	struct tally_rpc *rpc = s->rpc;
 	struct tally_sreq *req;
-	bool fresh, replay;
 
 	if (slot >= TALLY_RPC_SLOTS)
 		return -EPROTO;
 	req = &rpc->req[slot];
-	mutex_lock(&rpc->reply_lock);
-	replay = req->state != SREQ_IDLE && seq == req->seq;
-	fresh = req->state != SREQ_BUSY && seq == req->seq + 1;
-	if (fresh) {
+	scoped_guard(mutex, &rpc->reply_lock) {
+		if (req->state != SREQ_IDLE && seq == req->seq) {
+			tally_stat_inc(&s->node->stats,
+				       TALLY_STAT_RPC_REPLAYED);
+			if (req->state == SREQ_DONE)
+				rpc_send_reply(req);
+			return 0;
+		}
+		if (req->state == SREQ_BUSY || seq != req->seq + 1)
+			return -EPROTO;
 		req->state = SREQ_BUSY;
 		req->seq = seq;
 		req->type = be16_to_cpu(hdr->type);
 		req->len = len;
 		memcpy(req->body, body, len);
-	} else if (replay) {
-		tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_REPLAYED);
-		if (req->state == SREQ_DONE)
-			rpc_send_reply(req);
 	}
-	mutex_unlock(&rpc->reply_lock);
-	if (!fresh)
-		return replay ? 0 : -EPROTO;
 	trace_tally_rpc_request(s->id, slot, seq, req->type, 0);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_RPC_SERVED);
 	tally_session_get(s);

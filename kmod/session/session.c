@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/rhashtable.h>
+#include "base/ref.h"
 #include "base/trace.h"
 #include "base/work.h"
 #include "session/session.h"
@@ -24,23 +25,19 @@ struct tally_session *tally_session_get(struct tally_session *s)
 	return s;
 }
 
-/* Any context. */
+/* NULL is allowed. Any context. */
 void tally_session_put(struct tally_session *s)
 {
-	kref_put(&s->ref, session_release);
+	if (s)
+		kref_put(&s->ref, session_release);
 }
 
 /* A session by its id, referenced, or NULL; it may be OVER. Any context. */
 struct tally_session *tally_session_find(struct tally_node *node, u64 id)
 {
-	struct tally_session *s;
-
-	rcu_read_lock();
-	s = rhashtable_lookup(&node->sessions, &id, tally_sessions_params);
-	if (s && !kref_get_unless_zero(&s->ref))
-		s = NULL;
-	rcu_read_unlock();
-	return s;
+	return tally_find_get(struct tally_session,
+			      rhashtable_lookup(&node->sessions, &id,
+						tally_sessions_params));
 }
 
 /*
@@ -49,14 +46,8 @@ struct tally_session *tally_session_find(struct tally_node *node, u64 id)
  */
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 {
-	struct tally_session *s;
-
-	rcu_read_lock();
-	s = xa_load(&node->slots, slot);
-	if (s && !kref_get_unless_zero(&s->ref))
-		s = NULL;
-	rcu_read_unlock();
-	return s;
+	return tally_find_get(struct tally_session,
+			      xa_load(&node->slots, slot));
 }
 
 /* Is its link up? The answer may be old when it is read. */
@@ -91,7 +82,7 @@ struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash)
 /*
  * The way of a message: the control conn of the link there is, referenced, or
  * NULL. @head gets what a header says; a request and a reply have more to say.
- * @link: gets the number of the link. Any context.
+ * @link: gets the number of the link, unless it is NULL. Any context.
  */
 struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head, u32 *link)
@@ -108,21 +99,13 @@ struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 		.slot = s->my_slot,
 		.session = s->id,
 	};
-	*link = s->link_nr;
+	if (link)
+		*link = s->link_nr;
 	if (s->ctrl && (s->state == TALLY_SESSION_LIVE ||
 			(opening && s->state == TALLY_SESSION_OPENING)))
 		ctrl = tally_conn_get(s->ctrl);
 	spin_unlock_irqrestore(&s->lock, flags);
 	return ctrl;
-}
-
-/* tally_session_link(), for what need not know the number of the link. */
-struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
-				      struct tally_msg_head *head)
-{
-	u32 link;
-
-	return tally_session_link(s, type, head, &link);
 }
 
 /**
@@ -139,10 +122,9 @@ int tally_session_send(struct tally_session *s, u16 type, const void *body,
 		       u32 len)
 {
 	struct tally_msg_head head;
-	struct tally_conn *ctrl;
+	struct tally_conn *ctrl = tally_session_link(s, type, &head, NULL);
 	int err;
 
-	ctrl = tally_session_ctrl(s, type, &head);
 	if (!ctrl)
 		return -ENOTCONN;
 	err = tally_msg_send(ctrl, &head, body, len, GFP_NOIO);
@@ -188,14 +170,6 @@ bool tally_session_set_state(struct tally_session *s,
 	return true;
 }
 
-/*
- * Queue a work item of the session; it gives back the reference that it gets.
- */
-void tally_session_queue(struct tally_session *s, struct work_struct *work)
-{
-	tally_work_queue(s->node->wq, work, &s->ref);
-}
-
 /* Leave the link: fail every conn, wake every caller. */
 static void session_drop_link(struct tally_session *s, int err)
 {
@@ -216,7 +190,7 @@ static void session_drop_link(struct tally_session *s, int err)
 		tally_conn_put(conn[n]);
 	}
 	wake_up_all(&s->wait);
-	tally_session_queue(s, &s->link_work);
+	tally_work_queue(s->node->wq, &s->link_work, &s->ref);
 }
 
 /* The link is no good any more; the first error wins. Any context. */

@@ -169,8 +169,6 @@ bool tally_session_is_live(struct tally_session *s);
 struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash);
 struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head, u32 *link);
-struct tally_conn *tally_session_ctrl(struct tally_session *s, u16 type,
-				      struct tally_msg_head *head);
 int tally_session_send(struct tally_session *s, u16 type, const void *body,
 		       u32 len);
 void tally_session_violation(struct tally_session *s, const char *what);
@@ -179,7 +177,6 @@ void tally_session_fence(struct tally_session *s, int err);
 /* For the other files of session/. */
 bool tally_session_set_state(struct tally_session *s,
 			     enum tally_session_state state, int err);
-void tally_session_queue(struct tally_session *s, struct work_struct *work);
 void tally_session_break(struct tally_session *s, int err);
 
 #endif

@@ -27,7 +27,7 @@ static int tally_cm_set_timers(struct tally_conn *conn)
 
 static int tally_cm_addr_resolved(struct tally_conn *conn)
 {
-	struct tally_dev *dev = tally_dev_get(conn->id->device);
+	struct tally_dev *dev = tally_dev_find(conn->id->device, NULL, NULL);
 	int err;
 
 	if (!dev)
@@ -35,17 +35,11 @@ static int tally_cm_addr_resolved(struct tally_conn *conn)
 	tally_conn_start_timer(conn);
 	err = tally_qp_set_dev(conn, dev);
 	tally_dev_put(dev);
-	if (!err)
-		err = conn->ops->bind(conn, dev);
-	if (!err)
-		err = tally_qp_create(conn);
-	if (!err)
-		err = tally_msgs_start(conn);
-	if (!err)
-		err = tally_cm_set_timers(conn);
-	if (!err)
-		err = rdma_resolve_route(conn->id, tally_cm_ms_left(conn));
-	return err;
+	return err ?: conn->ops->bind(conn, dev) ?:
+	       tally_qp_create(conn) ?:
+	       tally_msgs_start(conn) ?:
+	       tally_cm_set_timers(conn) ?:
+	       rdma_resolve_route(conn->id, tally_cm_ms_left(conn));
 }
 
 static int tally_cm_route_resolved(struct tally_conn *conn)
@@ -239,11 +233,9 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 	conn->incoming = true;
 	conn->id = id;
 	memcpy(&conn->peer, &id->route.addr.dst_addr, sizeof(conn->peer));
-	err = tally_qp_set_dev(conn, dev);
-	if (!err)
-		err = tally_cm_accept_depths(conn, req, &param);
-	if (!err)
-		err = tally_qp_create(conn);
+	err = tally_qp_set_dev(conn, dev) ?:
+	      tally_cm_accept_depths(conn, req, &param) ?:
+	      tally_qp_create(conn);
 	if (err) {
 		tally_qp_discard(conn);
 		return ERR_PTR(err);
@@ -254,11 +246,8 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 	if (!tally_conn_begin(conn))
 		return conn;
 	tally_conn_start_timer(conn);
-	err = tally_msgs_start(conn);
-	if (!err)
-		err = tally_cm_set_timers(conn);
-	if (!err)
-		err = rdma_accept(id, &param);
+	err = tally_msgs_start(conn) ?: tally_cm_set_timers(conn) ?:
+	      rdma_accept(id, &param);
 	if (err)
 		tally_conn_fail(conn, err);
 	return conn;

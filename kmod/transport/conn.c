@@ -263,10 +263,11 @@ static void tally_conn_release(struct kref *ref)
 	kfree(container_of(ref, struct tally_conn, ref));
 }
 
-/* The owner's last one does not end the conn; tally_conn_fail() does. */
+/* NULL is allowed. The owner's last does not end it: tally_conn_fail() does. */
 void tally_conn_put(struct tally_conn *conn)
 {
-	kref_put(&conn->ref, tally_conn_release);
+	if (conn)
+		kref_put(&conn->ref, tally_conn_release);
 }
 
 int tally_conn_init(void)

@@ -107,13 +107,17 @@ void tally_dev_put(struct tally_dev *dev)
 	kref_put(&dev->ref, tally_dev_release);
 }
 
-/* The first one that is @ibdev, has @name, @net may use, where these are given. */
-static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
-					  const char *name, struct net *net)
+/*
+ * The first device that is @ibdev, has @name, @net may use, where these are not
+ * NULL. Process context, CM handlers too. Return: a reference; NULL when there
+ * is none that is usable and not on its way out.
+ */
+struct tally_dev *tally_dev_find(const struct ib_device *ibdev,
+				 const char *name, struct net *net)
 {
 	struct tally_dev *dev;
 
-	mutex_lock(&tally_devs_lock);
+	guard(mutex)(&tally_devs_lock);
 	list_for_each_entry(dev, &tally_devs, list) {
 		if (ibdev && dev->ibdev != ibdev)
 			continue;
@@ -122,27 +126,9 @@ static struct tally_dev *tally_dev_lookup(const struct ib_device *ibdev,
 		if (net && !rdma_dev_access_netns(dev->ibdev, net))
 			continue;
 		tally_dev_hold(dev);
-		goto out;
+		return dev;
 	}
-	dev = NULL;
-out:
-	mutex_unlock(&tally_devs_lock);
-	return dev;
-}
-
-/*
- * Process context, CM handlers too. Return: the device with a reference for the
- * caller; NULL when it is not usable or on its way out.
- */
-struct tally_dev *tally_dev_get(struct ib_device *ibdev)
-{
-	return tally_dev_lookup(ibdev, NULL, NULL);
-}
-
-/* The same of one that @net may use: of that name, or the first if it is NULL. */
-struct tally_dev *tally_dev_find(struct net *net, const char *name)
-{
-	return tally_dev_lookup(NULL, name, net);
+	return NULL;
 }
 
 /*
@@ -151,25 +137,22 @@ struct tally_dev *tally_dev_find(struct net *net, const char *name)
  */
 int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user)
 {
-	bool dying;
-
-	mutex_lock(&dev->lock);
-	dying = dev->dying;
+	guard(mutex)(&dev->lock);
 	INIT_LIST_HEAD(&user->list);
-	if (!dying && user->last)
+	if (dev->dying)
+		return -ENODEV;
+	if (user->last)
 		list_add_tail(&user->list, &dev->users);
-	else if (!dying)
+	else
 		list_add(&user->list, &dev->users);
-	mutex_unlock(&dev->lock);
-	return dying ? -ENODEV : 0;
+	return 0;
 }
 
 /* Waits for a running gone(), unless it is called from there. */
 void tally_dev_unwatch(struct tally_dev *dev, struct tally_dev_user *user)
 {
-	mutex_lock(&dev->lock);
-	list_del_init(&user->list);
-	mutex_unlock(&dev->lock);
+	scoped_guard(mutex, &dev->lock)
+		list_del_init(&user->list);
 	if (READ_ONCE(dev->remover) == current)
 		return;
 	/* Pairs with the release after gone() returned. */
@@ -184,8 +167,7 @@ static void tally_dev_tell_users(struct tally_dev *dev)
 	dev->dying = true;
 	WRITE_ONCE(dev->remover, current);
 	while (!list_empty(&dev->users)) {
-		user = list_first_entry(&dev->users, struct tally_dev_user,
-					list);
+		user = list_first_entry(&dev->users, typeof(*user), list);
 		list_del_init(&user->list);
 		WRITE_ONCE(dev->calling, user);
 		mutex_unlock(&dev->lock);
@@ -208,9 +190,8 @@ static int tally_dev_add(struct ib_device *ibdev)
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	ib_set_client_data(ibdev, &tally_dev_client, dev);
-	mutex_lock(&tally_devs_lock);
+	guard(mutex)(&tally_devs_lock);
 	list_add_tail(&dev->list, &tally_devs);
-	mutex_unlock(&tally_devs_lock);
 	return 0;
 }
 
@@ -218,9 +199,8 @@ static void tally_dev_remove(struct ib_device *ibdev, void *data)
 {
 	struct tally_dev *dev = data;
 
-	mutex_lock(&tally_devs_lock);
-	list_del(&dev->list);
-	mutex_unlock(&tally_devs_lock);
+	scoped_guard(mutex, &tally_devs_lock)
+		list_del(&dev->list);
 	tally_dev_tell_users(dev);
 	tally_dev_put(dev);
 	/* The device must not go before its users: all it can do is to say so. */

@@ -85,8 +85,8 @@ struct tally_dev_user {
 int tally_dev_init(void);
 void tally_dev_exit(void);
 
-struct tally_dev *tally_dev_get(struct ib_device *ibdev);
-struct tally_dev *tally_dev_find(struct net *net, const char *name);
+struct tally_dev *tally_dev_find(const struct ib_device *ibdev,
+				 const char *name, struct net *net);
 void tally_dev_hold(struct tally_dev *dev);
 void tally_dev_put(struct tally_dev *dev);
 int tally_dev_watch(struct tally_dev *dev, struct tally_dev_user *user);

@@ -84,9 +84,8 @@ bool tally_drain_qp(struct ib_qp *qp, struct tally_cq *q,
 
 	tally_drain_init(sq);
 	tally_drain_init(rq);
-	drained = !ib_modify_qp(qp, &attr, IB_QP_STATE);
-	drained = drained && tally_drain_sq(qp, q, sq);
-	drained = drained && tally_drain_rq(qp, q, rq);
+	drained = !ib_modify_qp(qp, &attr, IB_QP_STATE) &&
+		  tally_drain_sq(qp, q, sq) && tally_drain_rq(qp, q, rq);
 	if (!drained)
 		pr_warn("%s: QP %u did not empty before it was destroyed\n",
 			dev_name(&qp->device->dev), qp->qp_num);

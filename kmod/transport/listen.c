@@ -62,7 +62,7 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 
 	if (reason != TALLY_REFUSE_NONE)
 		return reason;
-	dev = tally_dev_get(id->device);
+	dev = tally_dev_find(id->device, NULL, NULL);
 	if (!dev)
 		return TALLY_REFUSE_SHUTDOWN;
 	memcpy(&params.priv, param->private_data, sizeof(params.priv));
@@ -116,10 +116,8 @@ static struct rdma_cm_id *tally_listen_on(struct tally_listener *listener,
 		return id;
 	/* Both address families, whatever the namespace's default is. */
 	err = addr->sa_family == AF_INET6 ? rdma_set_afonly(id, 0) : 0;
-	if (!err)
-		err = rdma_bind_addr(id, addr);
-	if (!err)
-		err = rdma_listen(id, TALLY_LISTEN_BACKLOG);
+	err = err ?: rdma_bind_addr(id, addr) ?:
+	      rdma_listen(id, TALLY_LISTEN_BACKLOG);
 	if (!err)
 		return id;
 	rdma_destroy_id(id);

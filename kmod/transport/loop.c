@@ -115,12 +115,8 @@ static int tally_loop_to_rtr(struct tally_conn *conn,
 		.max_dest_rd_atomic = tally_conn_responder_depth(conn),
 		.min_rnr_timer = IB_RNR_TIMER_000_64,
 	};
-	int err;
-
-	err = tally_loop_set_av(conn->dev->ibdev, path, &attr.ah_attr);
-	if (err)
-		return err;
-	return ib_modify_qp(conn->qp, &attr, IB_QP_STATE | IB_QP_AV |
+	return tally_loop_set_av(conn->dev->ibdev, path, &attr.ah_attr) ?:
+	       ib_modify_qp(conn->qp, &attr, IB_QP_STATE | IB_QP_AV |
 			    IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
 			    IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 }
@@ -147,18 +143,14 @@ static int tally_loop_connect(struct tally_conn *conn)
 {
 	u32 psn = get_random_u32() & 0xffffff;
 	struct tally_loop_path path;
-	int err;
+	int err = tally_loop_find_path(conn->dev->ibdev, &path);
 
-	err = tally_loop_find_path(conn->dev->ibdev, &path);
 	if (err)
 		return err;
-	err = tally_qp_create(conn);
-	if (!err)
-		err = tally_loop_to_init(conn->qp, path.port);
-	if (!err)
-		err = tally_loop_to_rtr(conn, &path, psn);
-	if (!err)
-		err = tally_loop_to_rts(conn, psn);
+	err = tally_qp_create(conn) ?:
+	      tally_loop_to_init(conn->qp, path.port) ?:
+	      tally_loop_to_rtr(conn, &path, psn) ?:
+	      tally_loop_to_rts(conn, psn);
 	if (path.gid)
 		rdma_put_gid_attr(path.gid);
 	return err;
@@ -171,12 +163,11 @@ static void tally_loop_down(struct tally_conn *conn, int err)
 
 	if (!dev)
 		return;
-	mutex_lock(&dev->loop_lock);
+	guard(mutex)(&dev->loop_lock);
 	if (dev->loop == conn) {
 		dev->loop = NULL;
 		tally_conn_put(conn);
 	}
-	mutex_unlock(&dev->loop_lock);
 }
 
 static const struct tally_conn_ops tally_loop_ops = {
@@ -204,9 +195,7 @@ struct tally_conn *tally_loop_make(struct tally_dev *dev)
 
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
-	err = tally_qp_set_dev(conn, dev);
-	if (!err)
-		err = tally_loop_connect(conn);
+	err = tally_qp_set_dev(conn, dev) ?: tally_loop_connect(conn);
 	if (err)
 		tally_conn_fail(conn, err);
 	if (tally_conn_begin(conn) && tally_qp_set_up(conn))
@@ -231,7 +220,7 @@ struct tally_conn *tally_dev_loop(struct tally_dev *dev)
 {
 	struct tally_conn *loop;
 
-	mutex_lock(&dev->loop_lock);
+	guard(mutex)(&dev->loop_lock);
 	loop = dev->loop;
 	if (loop && !tally_conn_is_up(loop)) {
 		tally_conn_put(loop);
@@ -240,6 +229,5 @@ struct tally_conn *tally_dev_loop(struct tally_dev *dev)
 	if (!loop)
 		loop = tally_loop_make(dev);
 	dev->loop = IS_ERR(loop) ? NULL : tally_conn_get(loop);
-	mutex_unlock(&dev->loop_lock);
 	return loop;
 }

@@ -242,8 +242,7 @@ static void tally_msgs_malformed(struct tally_conn *conn)
 
 static void tally_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct tally_recv *recv = container_of(wc->wr_cqe, struct tally_recv,
-					       cqe);
+	struct tally_recv *recv = container_of(wc->wr_cqe, typeof(*recv), cqe);
 	struct tally_conn *conn = tally_conn_of(cq);
 	unsigned long flags;
 

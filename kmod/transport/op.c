@@ -198,8 +198,7 @@ static void tally_op_take_results(struct tally_conn *conn, struct tally_op *op)
 /* A failure of the first of two. The second is flushed and ends the op. */
 static void tally_op_first_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct tally_op *op = container_of(wc->wr_cqe, struct tally_op,
-					   first_cqe);
+	struct tally_op *op = container_of(wc->wr_cqe, typeof(*op), first_cqe);
 	struct tally_conn *conn = tally_conn_of(cq);
 	unsigned long flags;
 

@@ -106,9 +106,7 @@ static int tally_probe_run(struct tally_dev *dev)
 	*(u64 *)page_address(page) = TALLY_PROBE_START;
 	mr = tally_mr_create(loop, &page, 1, IB_ACCESS_REMOTE_READ |
 			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
-	err = PTR_ERR_OR_ZERO(mr);
-	if (!err)
-		err = tally_probe_atomics(loop, mr);
+	err = PTR_ERR_OR_ZERO(mr) ?: tally_probe_atomics(loop, mr);
 	/* Nothing is under way to the page any more. */
 	tally_conn_close(loop, -ESHUTDOWN);
 	if (!IS_ERR(mr))
@@ -147,12 +145,8 @@ static enum tally_atomics tally_probe_verdict(int err)
  */
 enum tally_atomics tally_dev_probe(struct tally_dev *dev)
 {
-	enum tally_atomics atomics;
-
-	mutex_lock(&dev->probe_lock);
+	guard(mutex)(&dev->probe_lock);
 	if (dev->atomics == TALLY_ATOMICS_UNKNOWN)
 		dev->atomics = tally_probe_verdict(tally_probe_run(dev));
-	atomics = dev->atomics;
-	mutex_unlock(&dev->probe_lock);
-	return atomics;
+	return dev->atomics;
 }

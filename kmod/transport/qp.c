@@ -51,8 +51,7 @@ static void tally_qp_free(struct tally_conn *conn)
 /* The close work of every conn. */
 void tally_qp_close(struct work_struct *work)
 {
-	struct tally_conn *conn = container_of(work, struct tally_conn,
-					       close_work);
+	struct tally_conn *conn = container_of(work, typeof(*conn), close_work);
 	unsigned int noio = memalloc_noio_save();
 
 	/*
