@@ -93,14 +93,14 @@ check_equal "cpu: old values are distinct" "$expected" \
 last=$(($(nproc) - 1))
 begin idle chrt -i 0 taskset -c $last "$load" for 9 "$mnt/b/nic/n"
 idle=$begun
+check "an idle task adds" begun_says idle ready
 begin busy taskset -c $last sh -c 'while :; do :; done'
 busy=$begun
-check "an idle task adds beside a busy one" begun_says idle ready
 begin other "$load" for 5 "$mnt/b/nic/n"
 wait "$begun"
 kill "$busy"
 longest=$(sed -n 's/.* longest //p' "$lib_work/other")
-check "it holds up no other task" [ "${longest:-9999}" -lt 1000 ]
+check "beside a busy one it holds up no other task" [ "${longest:-9999}" -lt 1000 ]
 wait "$idle"
 check "and goes on" begun_says idle '^done [1-9]'
 

@@ -37,6 +37,7 @@ check "nodes" add_nodes a b c
 check "arenas" eval 'tally arena add t access rw node a &&
 	tally arena add other access rw node a &&
 	tally lock add other/held class region node a'
+# shellcheck disable=SC2016 # for eval
 check "objects to look for" eval 'for i in {1..9}; do
 	tally counter add other/n$i node a || exit; done'
 
@@ -101,6 +102,7 @@ begin opener stat "$mnt/c/t/l"
 opener=$begun
 check "it is being opened" stopped_at open
 tally node del c &
+# shellcheck disable=SC2016 # for eval
 check "its node goes" wait_until 20 eval '[ "$(peer_state a c)" != live ]'
 go_on open
 check "the opener ends" ends "$opener"
@@ -114,6 +116,7 @@ check "and has the lock" held one c t/l
 over one "$begun"
 
 # A client closes a lock that it has, which is no end of it, and opens it again.
+# shellcheck disable=SC2016 # for eval
 check "a peer and a lock for it" eval '
 	tally peer add evil addr "$here" port 7999 node a &&
 	tally lock add t/w class region node a'

@@ -262,7 +262,8 @@ again:
 	smp_mb();
 	if (!err && before != atomic_read(missed) && ++tries < HANDLE_TRIES)
 		goto again;
-	return err;
+	/* What has been open once is as good as its error says. */
+	return err && tries ? READ_ONCE(handle->error) : err;
 }
 
 /**

@@ -543,16 +543,21 @@ static bool arenas_elsewhere(const struct homes *homes,
 			     const struct home *home, const char *name)
 {
 	struct list_arenas *arenas;
+	u32 left = LIST_ARENAS_MAX;
 	struct list_found *found;
 	struct home *other;
 
+	cond_resched();
 	list_for_each_entry(other, &homes->list, list) {
 		if (other == home)
 			continue;
 		arenas = other->answer;
-		list_for_each_entry(found, &arenas->found, list)
+		list_for_each_entry(found, &arenas->found, list) {
+			if (!left--)
+				return false;
 			if (!strcmp(found->name, name))
 				return true;
+		}
 	}
 	return false;
 }

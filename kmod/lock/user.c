@@ -170,17 +170,20 @@ static bool lock_help(struct tally_lock_req *req, long timeout)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
 	struct tally_conn *conn = NULL;
+	struct tally_op *own;
 	unsigned long flags;
 	bool answered;
 
 	spin_lock_irqsave(&c->lock, flags);
 	if (req->state == TALLY_LOCK_REQ_WAITING && c->op_conn)
 		conn = tally_conn_get(c->op_conn);
+	/* Another user's is not for this task to sit on. */
+	own = c->wanted == req ? &c->op : NULL;
 	req->conn = conn;
 	spin_unlock_irqrestore(&c->lock, flags);
 	if (!conn)
 		return false;
-	tally_cq_help(&conn->cq, &c->op, &req->wake,
+	tally_cq_help(&conn->cq, own, &req->wake,
 		      min(timeout, LOCK_HELP), &c->polls);
 	spin_lock_irqsave(&c->lock, flags);
 	req->conn = NULL;

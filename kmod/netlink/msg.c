@@ -100,7 +100,7 @@ void tally_nl_event(struct tally_node *node, const char *name,
  * Return: 0, or -EMSGSIZE when it has to be the first of the next message.
  */
 int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
-		  tally_nl_fill fill, void *entry, bool wanted, u32 id)
+		  tally_nl_fill fill, void *entry, bool wanted, u64 id)
 {
 	struct nlmsghdr *nlh = (void *)skb_tail_pointer(skb);
 	struct genl_info info;

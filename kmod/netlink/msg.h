@@ -21,7 +21,7 @@
 struct tally_nl_cursor {
 	struct tally_node *node;
 	struct tally_arena *arena;
-	u32 id;
+	u64 id;
 };
 
 /*
@@ -47,7 +47,7 @@ tally_nl_cursor(struct netlink_callback *cb)
 
 int tally_nl_reply(struct genl_info *info, tally_nl_fill fill, void *entry);
 int tally_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
-		  tally_nl_fill fill, void *entry, bool wanted, u32 id);
+		  tally_nl_fill fill, void *entry, bool wanted, u64 id);
 struct tally_nl_cursor *tally_nl_dump_from(struct netlink_callback *cb);
 int tally_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb,
 		     int err);

@@ -270,15 +270,13 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 		return 0;
 	if (pos >= handle->size)
 		return write ? -ENOSPC : 0;
+	/* Not inside: FORGOTTEN of the region waits for what is. */
+	ret = write ? tally_view_may_write(handle->view, &until) : 0;
+	if (ret)
+		return ret;
 	ret = tally_handle_enter(handle, timeout);
 	if (ret)
 		return ret;
-	if (write)
-		ret = tally_view_may_write(handle->view, &until);
-	if (ret) {
-		tally_handle_leave(handle);
-		return ret;
-	}
 	if (count > handle->size - pos) {
 		cut = count - (handle->size - pos);
 		iov_iter_truncate(iter, handle->size - pos);

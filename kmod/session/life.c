@@ -95,7 +95,7 @@ static void link_send_active(struct tally_session *s, u16 type, u32 nr)
 /*
  * Link @nr is complete: say so, once, to the layers above. The initiator hears of
  * it before anything that they send, and may answer before the state has changed:
- * what comes then waits for the mutex.
+ * what comes then waits for that.
  */
 static void link_go_live(struct tally_session *s, u32 nr)
 {
@@ -115,6 +115,7 @@ static void link_go_live(struct tally_session *s, u32 nr)
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (live) {
+		wake_up_all(&s->wait);
 		tally_delay(LINK_LIVE);
 		s->owner_ops->live(s);
 		if (s->resumed)
@@ -310,13 +311,12 @@ static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
 	case TALLY_MSG_RENEW_ACK:
 		return link_renew_came(s, type, body, len);
 	}
-	if (!tally_session_is_live(s)) {
-		/* See link_go_live(). */
-		mutex_lock(&s->upcall);
-		mutex_unlock(&s->upcall);
-		if (!tally_session_is_live(s))
-			return -EPROTO;
-	}
+	/* See link_go_live(); LIVE follows at once. */
+	if (!s->initiator && READ_ONCE(s->said))
+		wait_event_timeout(s->wait, READ_ONCE(s->state) !=
+				   TALLY_SESSION_OPENING, HZ);
+	if (!tally_session_is_live(s))
+		return -EPROTO;
 	if (type == TALLY_MSG_REPLY)
 		return tally_rpc_receive_reply(s, hdr, body, len);
 	if (type >= TALLY_MSG_ATTACH && type < TALLY_MSG_FORGET)

@@ -143,11 +143,7 @@ static bool tally_cq_is(struct tally_cq *q, int state)
  */
 void tally_cq_posted(struct tally_cq *q, void *op)
 {
-	if (!q->flying++) {
-		WRITE_ONCE(q->alone, op);
-		return;
-	}
-	WRITE_ONCE(q->alone, NULL);
+	WRITE_ONCE(q->alone, q->flying++ ? NULL : op);
 	/* The event is seen here, or what it is told by sees this. */
 	smp_mb();
 	if (tally_cq_is(q, TALLY_CQ_EVENT))

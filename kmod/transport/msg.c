@@ -33,7 +33,7 @@
  * 100,000: when their arena goes, or the link has come back, each is spoken of.
  */
 #define TALLY_MSG_BACKLOG	16384
-#define TALLY_MSG_OBJECTS	(16 * TALLY_MSG_BACKLOG)
+#define TALLY_MSG_OBJECTS	(8 * TALLY_MSG_BACKLOG)
 /* One send of so many asks for a completion. */
 #define TALLY_MSG_SIGNAL	16
 
