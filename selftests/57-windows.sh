@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 43
+plan 51
 
 # serves NODE: its session with the home carries requests: an object that was not
 # looked up before is found. A command might wait for one that is held.
@@ -94,6 +94,39 @@ go_on opened
 check "it is used" ends "$setter"
 check "and kept" wait_until 20 shows t/l state cached
 tally lock del t/l node a
+
+# A counter that is open goes while it is opened anew, and the opener is killed: what
+# has its entry next is not touched.
+cat > "$lib_work/add.py" <<-'PYTHON'
+	import fcntl, struct, sys
+	ADD = struct.Struct("=IIQQQQQ")
+	call = bytearray(ADD.pack(2, 0, 5, 0, 0, 0, 0))
+	fcntl.ioctl(int(sys.argv[1]), 3 << 30 | ADD.size << 16 | ord("Y") << 8 | 1, call)
+PYTHON
+# shellcheck disable=SC2016 # for eval
+check "a counter in a small arena" eval 'tally arena add small access rw words 4096 \
+	node a && tally counter add small/c node a && wait_until 20 test -e "$mnt/b/small/c"'
+exec 9<> "$mnt/b/small/c"
+check "the session ends, another one begins" eval 'tally peer del a node b &&
+	wait_until 20 eval "! is_live a b" && add_peer b a && wait_until 60 is_live b a &&
+	wait_until 60 is_live a b'
+stop_at opened
+begin opener python3 "$lib_work/add.py" 9
+opener=$begun
+check "it is opened again" stopped_at opened
+check "the home speaks of something else" tally lock set other/held cache off node a
+check "and deletes it" tally counter del small/c node a
+kill -9 "$opener"
+go_on opened
+wait "$opener" 2> /dev/null
+# shellcheck disable=SC2016 # for eval
+check "its entry is given to others" eval 'for i in {1..255}; do
+	tally counter add small/d$i node a || exit; done'
+check_fails "the counter has gone" 1 OSError python3 "$lib_work/add.py" 9
+check_equal "no other one has changed" 0 "$(tally -j counter show small node a |
+	grep -oE '"value": *[1-9]' | wc -l)"
+exec 9<&-
+tally arena del small node a
 
 # A node goes while a lock is opened for it.
 check "a lock" tally lock add t/l class region node a

@@ -51,7 +51,8 @@ static int handle_make(struct tally_handle *handle,
 }
 
 /* It can be used from here on, unless something came between. */
-static int handle_opened(struct tally_handle *handle, struct tally_session *s)
+static int handle_opened(struct tally_handle *handle, struct tally_session *s,
+			 const int *missed)
 {
 	struct tally_view *view = handle->view;
 	unsigned long flags;
@@ -65,6 +66,13 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s)
 	if (tally_early_find(view, handle->id, handle->generation) ||
 	    (handle->object && READ_ONCE(handle->object->deleted)))
 		return -EIDRM;
+	WRITE_ONCE(handle->opening, false);
+	/* What the home says finds it from here on, or was counted before. */
+	smp_mb();
+	if (missed && atomic_read(&view->node->views->missed) != *missed) {
+		WRITE_ONCE(handle->opening, true);
+		return -EAGAIN;
+	}
 	spin_lock_irqsave(&handle->spin, flags);
 	err = tally_view_final(handle->error) ? handle->error : 0;
 	if (!err)
@@ -79,7 +87,7 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s)
  * FORGET leaves alone what is being opened. @s: NULL: it is ours.
  */
 static int handle_become(struct tally_handle *handle, struct tally_session *s,
-			 const struct tally_rep_open *rep)
+			 const struct tally_rep_open *rep, const int *missed)
 {
 	int err = 0;
 
@@ -97,7 +105,7 @@ static int handle_become(struct tally_handle *handle, struct tally_session *s,
 	if (err)
 		return err;
 	guard(mutex)(&handle->view->lock);
-	return handle_opened(handle, s);
+	return handle_opened(handle, s, missed);
 }
 
 static void handle_gone(struct tally_watch *watch)
@@ -142,7 +150,7 @@ static int handle_open_local(struct tally_handle *handle)
 	scoped_guard(mutex, &arena->lock)
 		tally_object_fill(object, NULL, &rep);
 	handle_take_object(handle, object);
-	return handle_become(handle, NULL, &rep);
+	return handle_become(handle, NULL, &rep, NULL);
 }
 
 static bool reply_valid(const struct tally_view *view,
@@ -161,7 +169,8 @@ static bool reply_valid(const struct tally_view *view,
 
 static int handle_open_session(struct tally_handle *handle,
 			       struct tally_session *s,
-			       const struct tally_until *until)
+			       const struct tally_until *until,
+			       const int *missed)
 {
 	struct tally_view *view = handle->view;
 	struct tally_msg_open body = {
@@ -183,7 +192,7 @@ static int handle_open_session(struct tally_handle *handle,
 		tally_session_violation(s, "malformed answer to OPEN");
 		return -EPROTO;
 	}
-	return handle_become(handle, s, &rep);
+	return handle_become(handle, s, &rep, missed);
 }
 
 static int handle_open_remote(struct tally_handle *handle,
@@ -191,11 +200,17 @@ static int handle_open_remote(struct tally_handle *handle,
 {
 	struct tally_view *view = handle->view;
 	struct tally_session *s = tally_view_session(view);
-	int err;
+	int err, tries = HANDLE_TRIES, missed;
 
 	if (!s)
 		return -ENOTCONN;
-	err = handle_open_session(handle, s, until);
+	/* What the home says between its answer and the end finds no handle. */
+	do {
+		missed = atomic_read(&view->node->views->missed);
+		smp_rmb();	/* before the answer */
+		err = handle_open_session(handle, s, until,
+					  --tries ? &missed : NULL);
+	} while (err == -EAGAIN && tries);
 	trace_tally_handle_open(s->id, handle->name, view->remote_id,
 				handle->id, err);
 	tally_session_put(s);
@@ -228,14 +243,12 @@ int tally_handle_open(struct tally_handle *handle,
 		      const struct tally_until *until)
 {
 	struct tally_view *view = handle->view;
-	atomic_t *missed = &view->node->views->missed;
-	int err = 0, tries = 0, before;
+	int err = 0;
 
-again:
 	mutex_lock(&view->lock);
 	while (handle->opening && !err)
 		err = tally_view_wait(view, until);
-	if (err || (!tries && READ_ONCE(handle->error) != -ENOTCONN)) {
+	if (err || READ_ONCE(handle->error) != -ENOTCONN) {
 		err = err ? err : READ_ONCE(handle->error);
 		mutex_unlock(&view->lock);
 		return err;
@@ -244,7 +257,6 @@ again:
 	view->opening++;
 	mutex_unlock(&view->lock);
 
-	before = atomic_read(missed);
 	err = tally_view_attach(view, false, until);
 	if (!err)
 		err = view->arena ? handle_open_local(handle) :
@@ -253,17 +265,14 @@ again:
 		tally_handle_fail(handle, err);
 
 	mutex_lock(&view->lock);
-	WRITE_ONCE(handle->opening, false);
+	/* handle_opened() has done it, and another may be opening it by now. */
+	if (err)
+		WRITE_ONCE(handle->opening, false);
 	if (!--view->opening)
 		tally_early_settle(view);
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
-	/* What the home said between its answer and now did not find the handle. */
-	smp_mb();
-	if (!err && before != atomic_read(missed) && ++tries < HANDLE_TRIES)
-		goto again;
-	/* What has been open once is as good as its error says. */
-	return err && tries ? READ_ONCE(handle->error) : err;
+	return err;
 }
 
 /**

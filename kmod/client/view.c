@@ -363,11 +363,8 @@ struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
 	rhl_for_each_entry_rcu(known, at, id ? all : NULL, node) {
 		handle = container_of(known, struct tally_handle, known);
 		if (handle->generation != generation ||
-		    READ_ONCE(handle->view->session) != s)
-			continue;
-		/* Used already while its opener asks once more: it is there. */
-		if (READ_ONCE(handle->opening) &&
-		    READ_ONCE(handle->error) == -ENOTCONN)
+		    READ_ONCE(handle->view->session) != s ||
+		    READ_ONCE(handle->opening))
 			continue;
 		found = handle;
 		if (!tally_view_final(READ_ONCE(handle->error)))

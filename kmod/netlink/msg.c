@@ -73,7 +73,9 @@ void tally_nl_event(struct tally_node *node, const char *name,
 	struct genl_info info;
 	struct sk_buff *msg;
 
-	atomic_inc(&generation);
+	/* An end of asking changes no list, and any user may ask. */
+	if (strcmp(name, "locks_asked"))
+		atomic_inc(&generation);
 	if (!genl_has_listeners(&tally_nl_family, node->net,
 				TALLY_NLGRP_MONITOR))
 		return;

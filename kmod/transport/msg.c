@@ -63,6 +63,7 @@ struct tally_send {
 struct tally_late {
 	struct list_head list;
 	u32 len;
+	bool object;	/* said of an object, not an answer */
 	u8 buf[] __aligned(8);
 };
 
@@ -76,7 +77,7 @@ struct tally_late {
  * @free: send buffers that are free
  * @spare: those of CREDIT that are free
  * @late: messages to be sent after all that are in buffers, in order
- * @backlog: how many @late has
+ * @backlog: how many @late has: answers and the like, and what is said of objects
  * @quiet: sends since the last one that asked for a completion
  * @credits: how much may be sent
  * @live: up() was called
@@ -91,7 +92,7 @@ struct tally_msgs {
 	struct list_head free;
 	struct list_head spare;
 	struct list_head late;
-	u32 backlog;
+	u32 backlog[2];
 	u32 quiet;
 	struct tally_credits credits;
 	bool live;
@@ -192,7 +193,7 @@ static void tally_msgs_refill(struct tally_msgs *msgs)
 		if (!send)
 			return;
 		memcpy(send->buf, late->buf, late->len);
-		msgs->backlog--;
+		msgs->backlog[late->object]--;
 		list_del(&late->list);
 		kfree(late);
 	}
@@ -374,14 +375,14 @@ static int tally_msgs_add(struct tally_conn *conn,
 		tally_msgs_pump(conn);
 	} else if (!*late) {
 		err = -ENOBUFS;
-	} else if (msgs->backlog >= (head->type < TALLY_MSG_FORGET ?
-				     TALLY_MSG_BACKLOG : TALLY_MSG_OBJECTS)) {
+	} else if (msgs->backlog[(*late)->object] >=
+		   ((*late)->object ? TALLY_MSG_OBJECTS : TALLY_MSG_BACKLOG)) {
 		/* Not for a peer that asks and never takes the answers. */
 		tally_stat_inc(conn->stats, TALLY_STAT_QUOTA);
 		tally_conn_fail_locked(conn, -ENOBUFS);
 		err = -ENOTCONN;
 	} else {
-		msgs->backlog++;
+		msgs->backlog[(*late)->object]++;
 		list_add_tail(&(*late)->list, &msgs->late);
 		*late = NULL;
 	}
@@ -422,6 +423,7 @@ int tally_msg_send(struct tally_conn *conn, const struct tally_msg_head *head,
 	if (!late)
 		return -ENOMEM;
 	late->len = size;
+	late->object = head->type >= TALLY_MSG_FORGET;
 	tally_msg_write(late->buf, head, body, len);
 	err = tally_msgs_add(conn, head, body, len, &late);
 	kfree(late);
