@@ -165,7 +165,7 @@ check_fails "try: it would have to wait" 125 'holds it' \
 	of a lock run nic/l try -- true
 check_fails "try, from a node that goes by proxy" 125 'holds it' \
 	of c lock run nic/l try -- true
-check_fails "a time limit" 124 'time was over' \
+check_fails "a time limit" 124 'timed out; nothing was done' \
 	of c lock run nic/l timeout 300 -- true
 check_fails "flock(1) without waiting" 1 '' flock -n "$mnt/c/nic/l" true
 check_equal "the holder is shown" b \

@@ -57,15 +57,15 @@ run=(touch "$lib_work/ran")
 # Settings.
 bad "a switch that is none" "cache 'maybe': write on or off" \
 	lock set t/l cache maybe node a
-bad "a budget that is none" "budget 'many': .*no number" \
+bad "a budget that is none" "budget 'many': .*not a number" \
 	lock set t/l budget many node a
-bad "a budget below zero" "budget '-1': .*no number" \
+bad "a budget below zero" "budget '-1': .*not a number" \
 	lock set t/l budget -1 node a
 bad "a budget beyond any number" "budget '99999999999': .*too large" \
 	lock set t/l budget 99999999999 node a
 wrong "a budget that is too large" 1 \
 	'lock set t/l: budget 70000: .*0 to 65535' lock set t/l budget 70000 node a
-bad "a time below zero" "within '-1': .*no number" \
+bad "a time below zero" "within '-1': .*not a number" \
 	lock set t/l within -1 node a
 wrong "for a new lock, too" 1 'lock add t/x: budget 70000: .*0 to 65535' \
 	lock add t/x budget 70000 node a
@@ -125,7 +125,7 @@ bad "no command" "'-- COMMAND' is missing" -m "$mnt/b" lock run t/l
 bad "none behind --" "'-- COMMAND' is missing" -m "$mnt/b" lock run t/l --
 bad "a mode that is none" "unknown word 'exclusive'" \
 	-m "$mnt/b" lock run t/l exclusive -- "${run[@]}"
-bad "a time that is none" "timeout 'soon': .*no number" \
+bad "a time that is none" "timeout 'soon': .*not a number" \
 	-m "$mnt/b" lock run t/l timeout soon -- "${run[@]}"
 bad "shared twice" "'shared' is there twice" \
 	-m "$mnt/b" lock run t/l shared shared -- "${run[@]}"

@@ -73,7 +73,7 @@ bad "no object" 'Usage' bogus
 bad "no command" 'Usage' node bogus
 bad "a word too many" 'unknown word' node add b bogus
 bad "a word twice" . node add b port 1 port 2
-bad "a number that is none" 'no number|port' node add b port seven
+bad "a number that is none" 'not a number' node add b port seven
 bad "a port that is none" 'port is 1 to 65535' node add b port 70000
 bad "a mode that is none" 'auto, nic or cpu' arena add u mode fast
 bad "rights that are none" 'none, ro or rw' arena add u access all

@@ -263,6 +263,9 @@ static int arena_del(int argc, char **argv)
 	return TIMED_OUT;
 }
 
+static const char elsewhere[] =
+	"no arena of that name has its home here: run this on the node that is its home";
+
 static int arena_show(int argc, char **argv)
 {
 	struct tnl_request req = { .list = true };
@@ -276,7 +279,7 @@ static int arena_show(int argc, char **argv)
 	    args_parse(argc, argv, args))
 		return USAGE;
 	if (name)
-		req.none = "no arena of that name has its home here";
+		req.none = elsewhere;
 	if (begin(&req, TALLY_CMD_ARENA_GET, "show", name, node))
 		return FAILED;
 	return tnl_talk(&req, TALLY_A_ARENA_MAX, show_arena);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/tally.h>
@@ -12,6 +13,33 @@
 
 static const char *const name_rule =
 	"a name is 1 to 63 of [A-Za-z0-9._-] and begins with neither . nor -";
+
+/* The longest of the names in a word such as ARENA@NODE/OBJECT. */
+static size_t longest_name(const char *word)
+{
+	size_t len, longest = 0;
+
+	for (;; word += len + 1) {
+		len = strcspn(word, "@/");
+		if (len > longest)
+			longest = len;
+		if (!word[len])
+			return longest;
+	}
+}
+
+/* What is wrong with a name, or with one of those in a path. */
+static const char *name_fault(const char *word)
+{
+	size_t len = longest_name(word);
+	static char text[160];
+
+	if (len <= TALLY_NAME_LEN)
+		return name_rule;
+	snprintf(text, sizeof(text), "%s; this one has %zu characters",
+		 name_rule, len);
+	return text;
+}
 
 static struct arg *args_find(struct arg *args, const char *word)
 {
@@ -45,6 +73,23 @@ static int args_take(struct arg *arg, const char *value)
 	return USAGE;
 }
 
+static void unexpected(const char *word, const struct arg *args)
+{
+	const struct arg *arg, *key = NULL;
+
+	for (arg = args; arg->key; arg++) {
+		if (!arg->parse || arg->seen)
+			continue;
+		if (!key || (arg->required && !key->required))
+			key = arg;
+	}
+	if (key && isdigit((unsigned char)word[word[0] == '-']))
+		say("'%s' was not expected; a value follows its key, as in '%s %s'",
+		    word, key->key, word);
+	else
+		say("unknown word '%s'", word);
+}
+
 /**
  * args_parse - read "key value" pairs
  * @argc: number of words
@@ -60,7 +105,7 @@ int args_parse(int argc, char **argv, struct arg *args)
 	while (argc) {
 		arg = args_find(args, argv[0]);
 		if (!arg) {
-			say("unknown word '%s'", argv[0]);
+			unexpected(argv[0], args);
 			return USAGE;
 		}
 		if (args_take(arg, argc > 1 ? argv[1] : NULL))
@@ -94,7 +139,7 @@ int args_name(int *argc, char ***argv, const char *what, const char **name)
 	}
 	*name = (*argv)[0];
 	if (!tally_name_valid(*name, strlen(*name))) {
-		say("%s '%s': %s", what, *name, name_rule);
+		say("%s '%s': %s", what, *name, name_fault(*name));
 		return USAGE;
 	}
 	++*argv;
@@ -161,7 +206,7 @@ int args_path(int *argc, char ***argv, struct path *path)
 	len = slash - word;
 	if (len >= sizeof(path->arena) ||
 	    strlen(slash + 1) >= sizeof(path->object)) {
-		say("'%s': %s", word, name_rule);
+		say("'%s': %s", word, name_fault(word));
 		return USAGE;
 	}
 	memcpy(path->arena, word, len);
@@ -169,7 +214,7 @@ int args_path(int *argc, char ***argv, struct path *path)
 	memcpy(path->object, slash + 1, strlen(slash + 1) + 1);
 	if (!arena_valid(path->arena) ||
 	    !tally_name_valid(path->object, strlen(path->object))) {
-		say("'%s': %s", word, name_rule);
+		say("'%s': %s", word, name_fault(word));
 		return USAGE;
 	}
 	++*argv;
@@ -205,7 +250,7 @@ const char *arg_word(const char *word, void *to)
 const char *arg_name(const char *word, void *to)
 {
 	if (!tally_name_valid(word, strlen(word)))
-		return name_rule;
+		return name_fault(word);
 	*(const char **)to = word;
 	return NULL;
 }
@@ -214,11 +259,11 @@ static const char *parse_number(const char *word, int base, uint64_t max,
 				uint64_t *value, char **end)
 {
 	if (!isdigit((unsigned char)word[0]))
-		return "this is no number";
+		return "not a number";
 	errno = 0;
 	*value = strtoull(word, end, base);
 	if (errno == ERANGE || *value > max)
-		return "this is too large";
+		return "too large";
 	return NULL;
 }
 
@@ -234,7 +279,7 @@ const char *arg_u64(const char *word, void *to)
 	if (why)
 		return why;
 	if (*end)
-		return "this is no number";
+		return "not a number";
 	*(uint64_t *)to = value;
 	return NULL;
 }
@@ -263,7 +308,7 @@ const char *arg_u32(const char *word, void *to)
 	if (why)
 		return why;
 	if (value > UINT32_MAX)
-		return "this is too large";
+		return "too large";
 	*(uint32_t *)to = value;
 	return NULL;
 }
@@ -302,9 +347,9 @@ const char *arg_size(const char *word, void *to)
 		shift = 10 * (unit - units + 1);
 	}
 	if (value > UINT64_MAX >> shift)
-		return "this is too large";
+		return "too large";
 	if (!value)
-		return "this is nothing";
+		return "must be larger than 0";
 	*(uint64_t *)to = value << shift;
 	return NULL;
 }

@@ -72,7 +72,7 @@ static int load(struct bench_names *names)
 	argv[argc] = NULL;
 	if (!run_program(argv))
 		return DONE;
-	say("modprobe tally_bench failed");
+	say("modprobe tally_bench failed; if there is no such module, install it: make install");
 	return FAILED;
 }
 

@@ -35,7 +35,7 @@ static const char *sentence(int error)
 	case ESTALE:
 		return "its home started again, or the lock was lost";
 	case ETIMEDOUT:
-		return "the time was over; nothing was done";
+		return "timed out; nothing was done";
 	case EWOULDBLOCK:
 		return "another user holds it";
 	default:
@@ -84,8 +84,9 @@ static int open_failed(const char *what, const struct path *path,
 	struct stat st;
 
 	if (error == ENOENT && stat(dir, &st) && errno == ENOENT) {
-		say("%s %s/%s: no node that we reach has an arena %s that we may use",
-		    what, path->arena, path->object, path->arena);
+		say("%s %s/%s: no node that we reach has an arena %s that we may use (%s)",
+		    what, path->arena, path->object, path->arena,
+		    "'tally peer show' lists the nodes");
 		return FAILED;
 	}
 	if (error == ENOENT) {

@@ -143,7 +143,7 @@ static int run_object(int argc, char **argv)
 	while (object->word && strcmp(object->word, argv[0]))
 		object++;
 	if (!object->word) {
-		say("there is no object '%s'", argv[0]);
+		say("unknown command '%s'", argv[0]);
 		return usage(NULL);
 	}
 	argv++;
@@ -317,6 +317,9 @@ int main(int argc, char **argv)
 	const char *batch = NULL;
 	int status;
 
+	/* getopt's complaints begin as all others do. */
+	if (argc)
+		argv[0] = (char *)"tally";
 	status = parse_options(argc, argv, &batch);
 	if (status)
 		return status;

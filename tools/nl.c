@@ -177,7 +177,7 @@ static const char *plain(int error, bool list)
 	case EOPNOTSUPP:
 		return "the module loaded does not know this; is it older than this tool?";
 	case ENOENT:
-		return "no node, or no arena, of that name is here";
+		return "no node, or no arena, of that name is here: run this on its home";
 	case EALREADY:
 		return "it is being done already";
 	case EPROTOTYPE:

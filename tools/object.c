@@ -185,7 +185,7 @@ static int here(const struct object_type *type, const char *verb,
 {
 	if (!strchr(path->arena, '@'))
 		return DONE;
-	say("%s %s %s/%s: do this at the home of the arena", type->word, verb,
+	say("%s %s %s/%s: run this on the node that is home of the arena", type->word, verb,
 	    path->arena, path->object);
 	return FAILED;
 }
@@ -535,7 +535,7 @@ int object_show(const struct object_type *type, int argc, char **argv)
 	    args_parse(argc, argv, args))
 		return USAGE;
 	if (path.object[0])
-		req.none = "there is no such object of this type here";
+		req.none = "there is no such object of this type here: run this on its home";
 	if (here(type, "show", &path))
 		return FAILED;
 	if (type->type == TALLY_TYPE_LOCK)

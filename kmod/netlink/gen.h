@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause) */
 /* Do not edit directly, auto-generated from: */
-/*	uapi/specs/tally.yaml */
+/*	uapi/tally.yaml */
 /* YNL-GEN kernel header */
 
 #ifndef _LINUX_TALLY_GEN_H

@@ -18,7 +18,8 @@ prepare() {
 	"$tree/selftests/rig/module" -b "demo-$kver" -t "$kver"
 	make -s --no-print-directory -C "$tree/tools"
 	rm -rf "$given"
-	mkdir -p "$given"
+	mkdir -p "$given/man/man8"
+	ln -s "$tree/tools/tally.8" "$given/man/man8/"
 	gcc -O2 -Wall -Wextra -I "$tree/uapi" -o "$given/worker" \
 		"$tree/selftests/demo/worker.c"
 	head -c 32 /dev/urandom > "$given/key"

@@ -79,12 +79,12 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..114"
+echo "1..118"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
 expect 2 'Usage: tally \[ OPTIONS' 'nothing at all'
-expect 2 "no object 'nod'" 'no abbreviations' nod show
+expect 2 "unknown command 'nod'" 'no abbreviations' nod show
 expect 2 "no command 'sho'" 'no abbreviated commands' node sho
 expect 0 'tally arena set NAME' 'help of an object' arena help
 expect 0 'Usage: tally counter cas' 'help of a command' counter cas help
@@ -93,16 +93,20 @@ expect 2 "invalid option" 'unknown option' -x node show
 expect 0 'protocol 1' 'version' version
 expect 0 'protocol 1' 'version as an option' -V
 expect 2 "unknown word 'x'" 'too many words' version x
+expect 2 "follows its key, as in 'to 5'" 'a value without its key' counter set a/c 5
+expect 2 "follows its key, as in 'by -5'" 'and a negative one' counter inc a/c -5
+expect 2 '^tally: option requires' 'an option without its value' -n
 expect 2 'name of the node is missing' 'missing name' node add
 expect 2 "node '.n': a name is" 'bad name' node add .n
 expect 2 "node '': a name is" 'empty name' node add ''
 expect 2 'a name is' 'name of 64' node add "$(printf %064d 0)"
+expect 2 'this one has 70 char' 'name of 70 in a path' counter read "a/$(printf %070d 0)"
 expect 2 "'port' needs a value" 'missing value' node add n port
 expect 2 "'port' is there twice" 'key given twice' node add n port 1 port 2
 expect 2 'a port is 1 to 65535' 'port too large' node add n port 65536
 expect 2 'a port is' 'port 0' peer add p addr 1.2.3.4 port 0
-expect 2 'this is no number' 'no number' node add n lease 1s
-expect 2 'this is no number' 'negative number' node add n lease -1
+expect 2 'not a number' 'no number' node add n lease 1s
+expect 2 'not a number' 'negative number' node add n lease -1
 expect 2 'too large' 'number too large' node add n lease 4294967296
 expect 2 'write on or off' 'no switch' node add n atomics maybe
 expect 2 "'addr' is missing" 'missing key' peer add p
@@ -117,13 +121,13 @@ expect 2 'in octal' 'perm beyond 0777' arena add a perm 1777
 expect 2 'no such user' 'unknown user' arena add a owner no-such-user
 expect 2 'K, M, G or T' 'bad size' region add a/r size 8X
 expect 2 'too large' 'size too large' region add a/r size 17179869184G
-expect 2 'this is nothing' 'size 0' region add a/r size 0
+expect 2 'larger than 0' 'size 0' region add a/r size 0
 expect 2 "'size' is missing" 'region without size' region add a/r
 expect 2 'write ARENA/OBJECT' 'path without slash' counter read a
 expect 2 'a name is' 'path that climbs' counter read ../x
 expect 2 'a name is' 'path with two slashes' counter read a/b/c
 expect 2 'a name is' 'node of an arena is checked' counter read a@.n/c
-expect 1 'at the home of the arena' 'adding elsewhere' counter add a@n/c
+expect 1 'home of the arena' 'adding elsewhere' counter add a@n/c
 expect 2 "unknown word 'unknown'" 'lock run without --' lock run a/l unknown
 expect 2 'COMMAND. is missing' 'lock run without a command' lock run a/l --
 expect 1 'no tally file system' 'nothing mounted' -m "$work/empty" counter inc a/c
