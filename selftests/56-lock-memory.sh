@@ -69,6 +69,9 @@ turns() {
 	        user(who // 2, who)
 	    children.append(pid)
 	ok = each_has([0, 0, 0], 10)
+	# Each has its file open by then.
+	while not all(get(COUNT + who) for who in range(6)):
+	    time.sleep(0.05)
 	with open(faults, "w") as f:
 	    f.write("all")
 	before = counts()

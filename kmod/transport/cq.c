@@ -34,7 +34,7 @@
 
 static unsigned int polls = 200;
 module_param(polls, uint, 0644);
-MODULE_PARM_DESC(polls, "look at most so often for a completion before sleeping; 0: never");
+MODULE_PARM_DESC(polls, "how many times to poll for a completion before sleeping; 0: never");
 
 static struct workqueue_struct *tally_cq_wq;
 /* For queues of control conns, whose work may sleep. */
