@@ -359,15 +359,15 @@ static bool lock_next_event(struct tally_lock_client *c,
 	/* A downgrade that is under way comes before an upgrade. */
 	if (c->lc.st != TALLY_LC_HOLD && c->lc.st != TALLY_LC_DEAD)
 		pending &= ~TALLY_LOCK_UPGRADE;
+	if (!pending && !c->unlocks && (c->wanted || list_empty(&c->queue)))
+		return false;
 	memset(ev, 0, sizeof(*ev));
 	if (pending)
 		lock_event_pending(c, ev, __ffs(pending));
 	else if (c->unlocks)
 		lock_event_unlock(c, ev);
-	else if (!c->wanted && !list_empty(&c->queue))
-		lock_event_want(c, ev);
 	else
-		return false;
+		lock_event_want(c, ev);
 	return true;
 }
 
