@@ -129,5 +129,8 @@ void tally_arena_set_owner(struct tally_arena *arena,
 			   const struct tally_owner *owner)
 {
 	guard(mutex)(&arena->lock);
-	*(object ? &object->config.owner : &arena->config.owner) = *owner;
+	if (object)
+		object->config.owner = *owner;
+	else
+		arena->config.owner = *owner;
 }
