@@ -70,26 +70,13 @@ static void link_conn_down(struct tally_conn *conn, int err)
 	link_conn_end(conn->owner, conn, err);
 }
 
-/* On link @nr, or not at all. */
 static void link_send_active(struct tally_session *s, u16 type, u32 nr)
 {
 	struct tally_msg_active active = {
 		.slot = cpu_to_be16(s->peer_slot),
 	};
-	struct tally_msg_head head;
-	struct tally_conn *ctrl;
-	int err = 0;
-	u32 link;
 
-	ctrl = tally_session_link(s, type, &head, &link);
-	if (!ctrl)
-		return;
-	if (link == nr)
-		err = tally_msg_send(ctrl, &head, &active, sizeof(active),
-				     GFP_NOIO);
-	if (err)
-		tally_conn_fail(ctrl, err);
-	tally_conn_put(ctrl);
+	tally_session_send_on(s, nr, type, &active, sizeof(active));
 }
 
 /*

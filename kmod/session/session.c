@@ -108,6 +108,28 @@ struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 	return ctrl;
 }
 
+/* As tally_session_send(), on link @nr or not at all; 0: on any. */
+int tally_session_send_on(struct tally_session *s, u32 nr, u16 type,
+			  const void *body, u32 len)
+{
+	struct tally_msg_head head;
+	u32 link;
+	struct tally_conn *ctrl = tally_session_link(s, type, &head, &link);
+	int err = -ENOTCONN;
+
+	if (!ctrl)
+		return -ENOTCONN;
+	if (!nr || link == nr)
+		err = tally_msg_send(ctrl, &head, body, len, GFP_NOIO);
+	if (err == -ENOMEM) {
+		/* A message may be lost only together with its link. */
+		tally_conn_fail(ctrl, err);
+		err = -ENOTCONN;
+	}
+	tally_conn_put(ctrl);
+	return err;
+}
+
 /**
  * tally_session_send - send a message that needs no reply
  * @s: the session
@@ -121,20 +143,7 @@ struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 int tally_session_send(struct tally_session *s, u16 type, const void *body,
 		       u32 len)
 {
-	struct tally_msg_head head;
-	struct tally_conn *ctrl = tally_session_link(s, type, &head, NULL);
-	int err;
-
-	if (!ctrl)
-		return -ENOTCONN;
-	err = tally_msg_send(ctrl, &head, body, len, GFP_NOIO);
-	if (err == -ENOMEM) {
-		/* A message may be lost only together with its link. */
-		tally_conn_fail(ctrl, err);
-		err = -ENOTCONN;
-	}
-	tally_conn_put(ctrl);
-	return err;
+	return tally_session_send_on(s, 0, type, body, len);
 }
 
 /**

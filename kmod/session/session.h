@@ -169,6 +169,8 @@ bool tally_session_is_live(struct tally_session *s);
 struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash);
 struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head, u32 *link);
+int tally_session_send_on(struct tally_session *s, u32 nr, u16 type,
+			  const void *body, u32 len);
 int tally_session_send(struct tally_session *s, u16 type, const void *body,
 		       u32 len);
 void tally_session_violation(struct tally_session *s, const char *what);
