@@ -108,18 +108,11 @@ static bool main_aim(const struct tally_type_message *message, const void *body,
 	return *aim == TALLY_AIM_SESSION || !which->reserved;
 }
 
-static struct tally_handle *main_handle(struct tally_session *s,
-					const struct tally_wire_object *which)
-{
-	return tally_views_by_id(s, be32_to_cpu(which->arena),
-				 be32_to_cpu(which->object),
-				 be32_to_cpu(which->generation));
-}
-
 static void main_question(const struct tally_type_ops *type,
 			  struct tally_session *s, struct tally_sreq *req)
 {
-	struct tally_handle *handle = main_handle(s, (void *)req->body);
+	struct tally_handle *handle = tally_views_by_id(s,
+							(void *)req->body);
 
 	if (!handle) {
 		tally_sreq_reply(req, -ENOENT, NULL, 0);
@@ -157,14 +150,14 @@ static int main_notice(const struct tally_type_ops *type,
 		       struct tally_session *s, u16 number, const void *body,
 		       u32 len)
 {
-	struct tally_handle *handle = main_handle(s, body);
+	struct tally_handle *handle = tally_views_by_id(s, body);
 	int err = -EPROTO;
 
 	if (!handle) {
 		atomic_inc(&s->node->views->missed);
 		/* What is being opened is seen now, or the opener sees this. */
 		smp_mb__after_atomic();
-		handle = main_handle(s, body);
+		handle = tally_views_by_id(s, body);
 	}
 	if (!handle)
 		return 0;

@@ -375,11 +375,14 @@ struct tally_handle *tally_handle_known(struct tally_session *s, u32 arena,
 }
 
 /* As tally_handle_known(), with a reference. Context: any. */
-struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
-				       u32 id, u32 generation)
+struct tally_handle *
+tally_views_by_id(struct tally_session *s,
+		  const struct tally_wire_object *which)
 {
 	return tally_find_get(struct tally_handle,
-			      tally_handle_known(s, arena, id, generation));
+			      tally_handle_known(s, be32_to_cpu(which->arena),
+						 be32_to_cpu(which->object),
+						 be32_to_cpu(which->generation)));
 }
 
 /* What its home calls it, in a message. */

@@ -243,9 +243,10 @@ struct tally_handle *tally_handle_get(struct tally_handle *handle);
 void tally_handle_put(struct tally_handle *handle);
 struct tally_handle *tally_handle_next(struct tally_view *view,
 				       struct tally_handle *prev);
-struct tally_handle *tally_views_by_id(struct tally_session *s, u32 arena,
-				       u32 id, u32 generation);
 struct tally_wire_object tally_handle_wire(const struct tally_handle *handle);
+struct tally_handle *
+tally_views_by_id(struct tally_session *s,
+		  const struct tally_wire_object *which);
 bool tally_handle_alive(struct tally_handle *handle);
 void tally_handle_fail(struct tally_handle *handle, int err);
 

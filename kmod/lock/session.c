@@ -224,7 +224,6 @@ int tally_lock_notice(struct tally_handle *handle, u16 type, const void *body,
 static int lock_handover(struct tally_session *from,
 			 const struct tally_msg_lock *lock)
 {
-	const struct tally_wire_object *object = &lock->object;
 	struct tally_session *home;
 	struct tally_handle *handle;
 	struct tally_lmsg msg;
@@ -234,9 +233,7 @@ static int lock_handover(struct tally_session *from,
 	home = tally_session_find(from->node, msg.next_session);
 	if (!home)
 		return 0;	/* ended meanwhile */
-	handle = tally_views_by_id(home, be32_to_cpu(object->arena),
-				   be32_to_cpu(object->object),
-				   be32_to_cpu(object->generation));
+	handle = tally_views_by_id(home, &lock->object);
 	tally_session_put(home);
 	if (!handle)
 		return 0;
