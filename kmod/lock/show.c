@@ -422,7 +422,8 @@ static void asking_work(struct work_struct *work)
 	tally_lock_homes_each(a->node, asking_ask, a);
 	snprintf(subject, sizeof(subject), "%s%s%s", a->arena,
 		 a->lock[0] ? "/" : "", a->lock);
-	tally_node_event(a->node, "locks_asked", subject, "");
+	/* Any user may ask: it must not make everybody's lists look changed. */
+	tally_node_news(a->node, "locks_asked", subject);
 	tally_node_put(a->node);
 	kfree(a);
 	atomic_dec(&askings);

@@ -187,8 +187,8 @@ int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(arena);
 	err = set_arena(info, arena);
 	if (!err) {
-		tally_nl_event(arena->node, "arena_set", arena->config.name,
-			       "");
+		tally_node_event(arena->node, "arena_set", arena->config.name,
+				 "");
 		tally_nl_reply(info, fill_arena, arena);
 	}
 	tally_arena_put(arena);

@@ -64,17 +64,17 @@ static bool fill_event(struct sk_buff *skb, void *hdr, void *entry)
 
 /*
  * Tell monitors, if there is memory for it, that @name (one word) happened to
- * @subject, a peer or object. @detail is more words. May sleep.
+ * @subject, a peer or object. @detail is more words. Dumps that are being read
+ * are told of a @change. May sleep.
  */
 void tally_nl_event(struct tally_node *node, const char *name,
-		    const char *subject, const char *detail)
+		    const char *subject, const char *detail, bool change)
 {
 	struct event event = { node, name, subject, detail };
 	struct genl_info info;
 	struct sk_buff *msg;
 
-	/* An end of asking changes no list, and any user may ask. */
-	if (strcmp(name, "locks_asked"))
+	if (change)
 		atomic_inc(&generation);
 	if (!genl_has_listeners(&tally_nl_family, node->net,
 				TALLY_NLGRP_MONITOR))

@@ -77,6 +77,6 @@ int tally_nl_put_list(struct sk_buff *skb, void *hdr, int attr,
 
 /* Tell monitors; see struct tally_node_ops. */
 void tally_nl_event(struct tally_node *node, const char *name,
-		    const char *subject, const char *detail);
+		    const char *subject, const char *detail, bool change);
 
 #endif

@@ -112,7 +112,7 @@ int tally_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	node = tally_node_find(genl_info_net(info), config.name);
 	if (!node)
 		return 0;
-	tally_nl_event(node, "node_add", node->config.name, "");
+	tally_node_event(node, "node_add", node->config.name, "");
 	/* The node stands, whether this answer can be made or not. */
 	tally_nl_reply(info, fill_node, node);
 	tally_node_put(node);
@@ -169,7 +169,7 @@ int tally_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_node_del(node);
 	if (!err)
-		tally_nl_event(node, "node_del", node->config.name, "");
+		tally_node_event(node, "node_del", node->config.name, "");
 	tally_node_put(node);
 	return err;
 }

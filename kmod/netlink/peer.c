@@ -147,7 +147,7 @@ int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 		tally_nl_fail(info->extack, info->attrs[TALLY_A_PEER_NAME],
 			      reason, err);
 	else
-		tally_nl_event(node, "peer_add", name, "");
+		tally_node_event(node, "peer_add", name, "");
 	/* It stands, whether this answer can be made or not. */
 	peer = err ? NULL : tally_peer_find(node, name);
 	if (peer)
@@ -172,7 +172,7 @@ int tally_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(node);
 	err = tally_peer_del(node, name);
 	if (!err)
-		tally_nl_event(node, "peer_del", name, "");
+		tally_node_event(node, "peer_del", name, "");
 	else if (err == -ENOENT)
 		tally_nl_fail(info->extack, info->attrs[TALLY_A_PEER_NAME],
 			      "no peer of that name", err);

@@ -33,7 +33,14 @@ bool tally_node_running(struct tally_node *node)
 void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail)
 {
-	node->ops->event(node, event, subject, detail);
+	node->ops->event(node, event, subject, detail, true);
+}
+
+/* The same of what changes nothing that a list shows. */
+void tally_node_news(struct tally_node *node, const char *event,
+		     const char *subject)
+{
+	node->ops->event(node, event, subject, "", false);
 }
 
 /*

@@ -88,7 +88,7 @@ struct tally_user {
  *	sessions are OVER already
  * @node_free: last reference is gone
  * @event: something to be told to listeners (netlink monitor); any context
- *	that may sleep
+ *	that may sleep. @change: what lists show may be another now.
  * @created: a new session: make its per-session state. May sleep.
  * @live: the link is up (again): may send. @resumed: it was LIVE before.
  * @down: the link broke; its QPs are destroyed, so every op on a lane has
@@ -112,7 +112,7 @@ struct tally_node_ops {
 	void (*node_stop)(struct tally_node *node);
 	void (*node_free)(struct tally_node *node);
 	void (*event)(struct tally_node *node, const char *event,
-		      const char *subject, const char *detail);
+		      const char *subject, const char *detail, bool change);
 	int (*created)(struct tally_session *s);
 	void (*live)(struct tally_session *s, bool resumed);
 	void (*down)(struct tally_session *s);
@@ -217,6 +217,8 @@ void tally_node_put(struct tally_node *node);
 bool tally_node_running(struct tally_node *node);
 void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail);
+void tally_node_news(struct tally_node *node, const char *event,
+		     const char *subject);
 
 void tally_user_add(struct tally_node *node, struct tally_user *user,
 		    const char *what, const char *arena, const char *object);
