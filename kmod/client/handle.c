@@ -75,8 +75,8 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s,
 	}
 	spin_lock_irqsave(&handle->spin, flags);
 	err = tally_view_final(handle->error) ? handle->error : 0;
-	if (!err)
-		WRITE_ONCE(handle->error, 0);
+	if (!err)	/* what it was made of is seen by those that enter */
+		smp_store_release(&handle->error, 0);
 	spin_unlock_irqrestore(&handle->spin, flags);
 	return err;
 }
@@ -284,14 +284,15 @@ int tally_handle_open(struct tally_handle *handle,
  */
 int tally_handle_try_enter(struct tally_handle *handle)
 {
-	unsigned long flags;
 	int err;
 
-	spin_lock_irqsave(&handle->spin, flags);
-	err = handle->error;
-	if (!err)
-		handle->inside++;
-	spin_unlock_irqrestore(&handle->spin, flags);
+	atomic_inc(&handle->inside);
+	/* What sets the error and then looks inside sees us, or we the error. */
+	smp_mb__after_atomic();
+	/* Pairs with handle_opened(). */
+	err = smp_load_acquire(&handle->error);
+	if (err)
+		tally_handle_leave(handle);
 	return err == -ENOTCONN ? -EAGAIN : err;
 }
 
@@ -324,15 +325,12 @@ int tally_handle_enter(struct tally_handle *handle, long timeout)
 /* An operation has ended. Context: any. */
 void tally_handle_leave(struct tally_handle *handle)
 {
-	unsigned long flags;
-	bool say;
+	int left = atomic_dec_return(&handle->inside);
 
-	spin_lock_irqsave(&handle->spin, flags);
-	WARN_ON_ONCE(!handle->inside);
-	say = !--handle->inside && handle->forget;
-	spin_unlock_irqrestore(&handle->spin, flags);
+	WARN_ON_ONCE(left < 0);
 	/* Where the last reference is gone, the release sees to it. */
-	if (say && kref_get_unless_zero(&handle->ref) &&
+	if (!left && READ_ONCE(handle->forget) &&
+	    kref_get_unless_zero(&handle->ref) &&
 	    !queue_work(handle->view->node->wq, &handle->forget_work))
 		tally_handle_put(handle);
 }
@@ -340,17 +338,11 @@ void tally_handle_leave(struct tally_handle *handle)
 /* An operation on the word, still inside, ended unknown. Context: any. */
 void tally_handle_doubt(struct tally_handle *handle)
 {
-	struct tally_view *view = handle->view;
-	unsigned long flags;
-	u32 link = 0;
+	struct tally_session *s = tally_view_session(handle->view);
 
-	spin_lock_irqsave(&view->spin, flags);
-	if (view->session)
-		link = READ_ONCE(view->session->link_nr);
-	spin_unlock_irqrestore(&view->spin, flags);
-	spin_lock_irqsave(&handle->spin, flags);
-	handle->doubt = link;
-	spin_unlock_irqrestore(&handle->spin, flags);
+	if (s)
+		WRITE_ONCE(handle->doubt, READ_ONCE(s->link_nr));
+	tally_session_put(s);
 }
 
 /* Say FORGOTTEN if it is owed and no operation is inside. */
@@ -360,12 +352,12 @@ static void handle_say_forgotten(struct tally_handle *handle)
 	struct tally_owed *owed = NULL;
 	struct tally_session *s;
 	unsigned long flags;
-	u32 doubt;
 
 	spin_lock_irqsave(&handle->spin, flags);
-	if (!handle->inside)
+	/* Error and @forget are set: what is still inside will see to it. */
+	smp_mb();
+	if (!atomic_read(&handle->inside))
 		swap(owed, handle->forget);
-	doubt = handle->doubt;
 	spin_unlock_irqrestore(&handle->spin, flags);
 	if (!owed)
 		return;
@@ -374,7 +366,7 @@ static void handle_say_forgotten(struct tally_handle *handle)
 		kfree(owed);
 		return;
 	}
-	tally_owed_queue(owed, s, view->remote_id, doubt);
+	tally_owed_queue(owed, s, view->remote_id, READ_ONCE(handle->doubt));
 	tally_session_put(s);
 }
 
@@ -447,7 +439,7 @@ static void handle_release_work(struct work_struct *work)
 		tally_arena_unwatch(view->arena, &handle->watch);
 	if (handle->made && handle->ops->release)
 		handle->ops->release(handle);
-	WARN_ON_ONCE(handle->inside);
+	WARN_ON_ONCE(atomic_read(&handle->inside));
 	s = tally_view_session(view);
 	if (s && !READ_ONCE(handle->error))
 		closed = handle_close(handle, s);
@@ -590,9 +582,6 @@ struct tally_conn *tally_handle_conn(struct tally_handle *handle, u64 *addr,
  */
 int tally_handle_no_conn(struct tally_handle *handle)
 {
-	int err = READ_ONCE(handle->error);
-
-	if (!err)
-		err = handle->view->arena ? -ENETDOWN : -ENOTCONN;
-	return handle_why(handle, err);
+	return handle_why(handle, READ_ONCE(handle->error) ?:
+			  (handle->view->arena ? -ENETDOWN : -ENOTCONN));
 }

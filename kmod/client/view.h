@@ -10,6 +10,7 @@
 #ifndef TALLY_VIEW_H
 #define TALLY_VIEW_H
 
+#include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -137,7 +138,7 @@ struct tally_view {
  * @owner: of its file
  * @hash: chooses the lane
  * @opening: it is being opened just now; under view->lock
- * @spin: protects @error, @made, @inside, @forget, @doubt
+ * @spin: protects @error, @made, @forget
  * @error: 0, or why it cannot be used: -ENOTCONN until it is opened (again);
  *	-EIDRM, -ESTALE, -ESHUTDOWN for good
  * @made: it is a certain object, and its type has attached it
@@ -171,7 +172,7 @@ struct tally_handle {
 	spinlock_t spin;	/* see above */
 	int error;
 	bool made;
-	u32 inside;
+	atomic_t inside;
 	struct tally_owed *forget;
 	u32 doubt;
 	struct work_struct forget_work;

@@ -406,11 +406,13 @@ int tally_lock_release_sync(struct tally_lock *lock)
 
 	if (err == -EINVAL)
 		return err;
-	spin_lock_irqsave(&lock->spin, flags);
-	lock->told &= ~(API_RECALL | API_LOST);
-	if (lock->asked == API_ASKED_UPGRADE)
-		api_answer(lock, -ECANCELED);
-	spin_unlock_irqrestore(&lock->spin, flags);
+	if (lock->ops) {
+		spin_lock_irqsave(&lock->spin, flags);
+		lock->told &= ~(API_RECALL | API_LOST);
+		if (lock->asked == API_ASKED_UPGRADE)
+			api_answer(lock, -ECANCELED);
+		spin_unlock_irqrestore(&lock->spin, flags);
+	}
 	api_dep_release(lock);
 	return err;
 }

@@ -86,7 +86,9 @@ static void lock_tell_recall(struct tally_lock_req *req)
 static void lock_granted(struct tally_lock_client *c, u64 token)
 {
 	struct tally_lock_req *req = lock_answered(c);
-	u64 now = ktime_get_boottime_ns();
+	bool local = tally_token_local(token);
+	u64 now = c->session && c->lc.fast && !local ?
+		  tally_session_now(c->session) : ktime_get_boottime_ns();
 
 	if (c->session && !tally_session_lease_valid(c->session, now)) {
 		c->pending |= TALLY_LOCK_LOST;	/* no user of it is inside */
@@ -95,7 +97,7 @@ static void lock_granted(struct tally_lock_client *c, u64 token)
 	}
 	list_add_tail(&req->list, &c->holders);
 	tally_stat_inc(&c->handle->view->node->stats,
-		       tally_token_local(token) ? TALLY_STAT_LOCK_LOCAL :
+		       local ? TALLY_STAT_LOCK_LOCAL :
 		       c->lc.fast ? TALLY_STAT_LOCK_FAST :
 				    TALLY_STAT_LOCK_MANAGED);
 	req->token = token;
@@ -361,7 +363,8 @@ static bool lock_next_event(struct tally_lock_client *c,
 		pending &= ~TALLY_LOCK_UPGRADE;
 	if (!pending && !c->unlocks && (c->wanted || list_empty(&c->queue)))
 		return false;
-	memset(ev, 0, sizeof(*ev));
+	/* The rest of the message is there where it came. */
+	memset(ev, 0, offsetofend(struct tally_lc_event, msg.type));
 	if (pending)
 		lock_event_pending(c, ev, __ffs(pending));
 	else if (c->unlocks)

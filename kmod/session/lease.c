@@ -122,6 +122,18 @@ bool tally_session_lease_valid(struct tally_session *s, u64 now)
 	       now < READ_ONCE(s->valid_until);
 }
 
+/*
+ * The time, for what the home answered a round trip ago: the fine clock is read
+ * only when a tick that came late could make a difference. Any context.
+ */
+u64 tally_session_now(struct tally_session *s)
+{
+	u64 now = ktime_get_coarse_boottime_ns();
+
+	return now + lease_ns(s) / 4 < READ_ONCE(s->valid_until) ?
+	       now : ktime_get_boottime_ns();
+}
+
 /* How long that is so, in milliseconds. */
 u64 tally_session_lease_left(struct tally_session *s)
 {

@@ -21,6 +21,7 @@ void tally_lease_extend(struct tally_session *s);
 int tally_lease_renewed(struct tally_session *s, u64 stamp);
 void tally_lease_release(struct tally_session *s);
 bool tally_session_lease_valid(struct tally_session *s, u64 now);
+u64 tally_session_now(struct tally_session *s);
 u64 tally_session_lease_left(struct tally_session *s);
 
 #endif

@@ -358,6 +358,7 @@ static const struct tally_conn_ops ctrl_ops = {
 int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 		    bool resumed, bool initiator, const u8 *key, u64 since)
 {
+	static atomic_t links;
 	unsigned long flags;
 	bool opened = false;
 	u32 i;
@@ -368,7 +369,7 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 		opened = true;
 		s->ctrl = ctrl;
 		s->conns = 1;
-		s->link_nr++;
+		s->link_nr = atomic_inc_return(&links);
 		s->resumed = resumed;
 		s->active = false;
 		s->said = false;

@@ -16,8 +16,8 @@
  * @slot: its slot
  * @seq: its number in the slot
  * @len: length of @body
- * @body: kept to be sent again after a resume
  * @reply_len: length of @reply
+ * @body: kept to be sent again after a resume
  * @reply: what came
  */
 struct rpc_call {
@@ -29,8 +29,8 @@ struct rpc_call {
 	u16 slot;
 	u32 seq;
 	u32 len;
-	u8 body[TALLY_BODY_MAX];
 	u32 reply_len;
+	u8 body[TALLY_BODY_MAX];
 	u8 reply[TALLY_REPLY_MAX];
 };
 
@@ -272,9 +272,10 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 
 	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
 		return -EMSGSIZE;
-	call = kzalloc(sizeof(*call), GFP_NOIO);
+	call = kmalloc(sizeof(*call), GFP_NOIO);
 	if (!call)
 		return -ENOMEM;
+	memset(call, 0, offsetof(struct rpc_call, body));
 	kref_init(&call->ref);
 	init_completion(&call->done);
 	call->type = type;

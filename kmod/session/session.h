@@ -67,7 +67,7 @@ enum tally_session_state {
  * @lanes: how many lanes the link has
  * @lanes_up: how many of them are up
  * @conns: conns of this session whose down() has not come yet
- * @link_nr: number of the link, counted from 1
+ * @link_nr: number of the link, which no other link of any session has, or 0
  * @asked_at: our clock before the message that made the peer, as home, begin
  *	to count for this link
  * @valid_until: CLOCK_BOOTTIME ns until which we may act as a client
