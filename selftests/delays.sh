@@ -21,3 +21,8 @@ stopped_at() {
 go_on() {
 	echo "$1 0" > $delays
 }
+
+# break_link NODE PEER: as an error of the network would.
+break_link() {
+	echo "$1 $2" > /sys/module/tally/parameters/break_link
+}

@@ -17,6 +17,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include "base/delay.h"
 #include "base/name.h"
 #include "base/trace.h"
 #include "base/work.h"
@@ -528,6 +529,7 @@ static enum tally_refusal handshake_ready(struct tally_handshake *hs,
 	struct tally_session *s;
 	u8 key[TALLY_MAC_SIZE];
 
+	tally_delay(READY);
 	if (len != sizeof(*ready) || !ready_well_formed(hs, ready))
 		return TALLY_REFUSE_MALFORMED;
 	if (!handshake_ready_key(hs, ready, key))

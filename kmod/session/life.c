@@ -273,6 +273,7 @@ static int link_renew_came(struct tally_session *s, u16 type,
 
 	if (len != sizeof(*renew))
 		return -EPROTO;
+	tally_delay(RENEW);
 	if (type == TALLY_MSG_RENEW_ACK)
 		return tally_lease_renewed(s, be64_to_cpu(renew->stamp));
 	tally_lease_extend(s);

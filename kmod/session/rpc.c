@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/slab.h>
+#include "base/delay.h"
 #include "base/trace.h"
 #include "session/rpc.h"
 
@@ -446,6 +447,7 @@ int tally_rpc_receive_request(struct tally_session *s,
 	if (slot >= TALLY_RPC_SLOTS)
 		return -EPROTO;
 	req = &rpc->req[slot];
+	tally_delay(REQUEST);
 	scoped_guard(mutex, &rpc->reply_lock) {
 		if (req->state != SREQ_IDLE && seq == req->seq) {
 			tally_stat_inc(&s->node->stats,

@@ -33,6 +33,10 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_LINK_LIVE]	 = "link_live",
 	[TALLY_DELAY_LOCK_BIND]	 = "lock_bind",
 	[TALLY_DELAY_OPENED]	 = "opened",
+	[TALLY_DELAY_GOODBYE]	 = "goodbye",
+	[TALLY_DELAY_READY]	 = "ready",
+	[TALLY_DELAY_RENEW]	 = "renew",
+	[TALLY_DELAY_REQUEST]	 = "request",
 };
 
 static struct delay delays[__TALLY_DELAYS];
