@@ -122,6 +122,10 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 	/* It has released the lock. */
 	if (!req)
 		return;
+	if (!status && !tally_lock_lease_valid(c)) {
+		c->pending |= TALLY_LOCK_LOST;
+		status = -ESTALE;
+	}
 	req->status = status;
 	if (!status) {
 		req->mode = TALLY_LMODE_X;

@@ -174,7 +174,7 @@ static int lockf_ioc_stat(struct lock_file *lf,
 {
 	struct tally_ioc_lockstat arg = {
 		.held = tally_lock_held(&lf->req),
-		.lost = lockf_state(lf) == TALLY_LOCK_REQ_LOST,
+		.lost = tally_lock_lost(&lf->req),
 	};
 
 	if (lockf_state(lf) != TALLY_LOCK_REQ_IDLE)
@@ -212,7 +212,7 @@ static __poll_t lockf_poll(struct file *file, struct poll_table_struct *table)
 	struct lock_file *lf = file->private_data;
 
 	poll_wait(file, &lf->wait, table);
-	if (lockf_state(lf) == TALLY_LOCK_REQ_LOST)
+	if (tally_lock_lost(&lf->req))
 		return EPOLLERR | EPOLLPRI;
 	return tally_lock_recalled(&lf->req) ? EPOLLPRI : 0;
 }

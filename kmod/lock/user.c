@@ -46,7 +46,7 @@ static int lock_bind(struct tally_lock_client *c)
 	spin_lock_irqsave(&c->lock, flags);
 	/* What ended meanwhile tells the clients that it finds bound, after this. */
 	err = READ_ONCE(c->handle->error);
-	if (!err && s && READ_ONCE(s->state) == TALLY_SESSION_OVER)
+	if (!err && s && !tally_session_lease_valid(s, ktime_get_boottime_ns()))
 		err = -ENOTCONN;
 	if (!err && c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
 	    (s ? c->session != s : !c->error)) {
@@ -349,6 +349,21 @@ bool tally_lock_held(struct tally_lock_req *req)
 	held = req->state == TALLY_LOCK_REQ_HELD && tally_lock_lease_valid(c);
 	spin_unlock_irqrestore(&c->lock, flags);
 	return held;
+}
+
+/* Has it been held, and is no more, though nobody gave it back? */
+bool tally_lock_lost(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = tally_lock_client(req->handle);
+	unsigned long flags;
+	bool lost;
+
+	spin_lock_irqsave(&c->lock, flags);
+	/* The one whose lease has ended is told so soon. */
+	lost = req->state == TALLY_LOCK_REQ_LOST ||
+	       (req->state == TALLY_LOCK_REQ_HELD && !tally_lock_lease_valid(c));
+	spin_unlock_irqrestore(&c->lock, flags);
+	return lost;
 }
 
 /*

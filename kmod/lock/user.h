@@ -19,6 +19,7 @@ int tally_lock_release(struct tally_lock_req *req);
 int tally_lock_downgrade(struct tally_lock_req *req);
 int tally_lock_upgrade(struct tally_lock_req *req);
 bool tally_lock_held(struct tally_lock_req *req);
+bool tally_lock_lost(struct tally_lock_req *req);
 bool tally_lock_recalled(struct tally_lock_req *req);
 u64 tally_lock_lease_left(struct tally_lock_req *req);
 

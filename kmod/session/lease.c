@@ -1,25 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include "base/trace.h"
+#include "compat/timer_compat.h"
 #include "session/lease.h"
+#include "session/lease_math.h"
 
-static u64 lease_ns(struct tally_session *s)
+/* The lease has ended; any context that may take spinlocks. */
+static void lease_ended(struct tally_session *s)
 {
-	return (u64)s->lease_ms * NSEC_PER_MSEC;
+	if (!tally_session_fence(s, -ENOTCONN))
+		return;
+	trace_tally_lease_expired(s->id, min(s->valid_until, s->reclaim_at));
+	tally_stat_inc(&s->node->stats, TALLY_STAT_LEASE_LOST);
 }
 
 /* We asked at @since and were answered: we may act for some time after it. */
 static void lease_client(struct tally_session *s, u64 since)
 {
-	u64 lease = lease_ns(s);
 	unsigned long flags;
+	u64 until;
+	bool runs;
 
 	spin_lock_irqsave(&s->lock, flags);
-	s->valid_until = max(s->valid_until, since + lease -
-			     div_u64(lease, TALLY_LEASE_RHO) -
-			     div_u64(lease, TALLY_LEASE_MARGIN));
-	trace_tally_lease_client(s->id, s->valid_until);
+	until = s->valid_until;
+	runs = tally_lease_renews(&until, since, ktime_get_boottime_ns(),
+				  s->lease_ms, TICK_NSEC);
+	WRITE_ONCE(s->valid_until, until);
+	trace_tally_lease_client(s->id, until);
 	spin_unlock_irqrestore(&s->lock, flags);
+	if (!runs)
+		lease_ended(s);
 }
 
 /*
@@ -27,39 +38,59 @@ static void lease_client(struct tally_session *s, u64 since)
  */
 void tally_lease_extend(struct tally_session *s)
 {
-	u64 lease = lease_ns(s);
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
-	s->reclaim_at = max(s->reclaim_at, ktime_get_boottime_ns() + lease +
-			    div_u64(lease, TALLY_LEASE_RHO));
+	s->reclaim_at = max(s->reclaim_at,
+			    tally_lease_reclaim(ktime_get_boottime_ns(),
+						s->lease_ms));
 	trace_tally_lease_home(s->id, s->reclaim_at);
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
 /*
- * Renew every quarter of the lease; never sleep past a deadline. The two
- * deadlines end the session on their own side, the client's before the
- * home's.
+ * A deadline was there when this was set; it may have been put off meanwhile. The
+ * clock goes on while the machine sleeps: what ended meanwhile ends as it wakes.
  */
-void tally_lease_tick(struct work_struct *work)
+static enum hrtimer_restart lease_expires(struct hrtimer *timer)
 {
-	struct tally_session *s = container_of(work, typeof(*s), tick.work);
-	u64 now = ktime_get_boottime_ns(), next, deadline;
+	struct tally_session *s = container_of(timer, typeof(*s), expiry);
 	unsigned long flags;
+	u64 deadline;
 
 	spin_lock_irqsave(&s->lock, flags);
 	deadline = min(s->valid_until, s->reclaim_at);
 	spin_unlock_irqrestore(&s->lock, flags);
-	if (now >= deadline) {
-		trace_tally_lease_expired(s->id, deadline);
-		tally_stat_inc(&s->node->stats, TALLY_STAT_LEASE_LOST);
-		tally_session_fence(s, -ENOTCONN);
-		return;
-	}
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER)
+		return HRTIMER_NORESTART;
+	/* A link that begins may set it beside us. */
+	if (ktime_get_boottime_ns() < deadline)
+		hrtimer_start(timer, ns_to_ktime(deadline), HRTIMER_MODE_ABS);
+	else
+		lease_ended(s);
+	return HRTIMER_NORESTART;
+}
+
+static void lease_tick_after(struct tally_session *s)
+{
+	queue_delayed_work(s->node->wq, &s->tick,
+			   nsecs_to_jiffies(tally_lease_renew(s->lease_ms)) + 1);
+}
+
+static void lease_tick(struct work_struct *work)
+{
+	struct tally_session *s = container_of(work, typeof(*s), tick.work);
+
 	tally_lease_ping(s);
-	next = min(lease_ns(s) / 4, deadline - now);
-	queue_delayed_work(s->node->wq, &s->tick, nsecs_to_jiffies(next) + 1);
+	lease_tick_after(s);
+}
+
+/* Of a new session. */
+void tally_lease_init(struct tally_session *s)
+{
+	INIT_DELAYED_WORK(&s->tick, lease_tick);
+	tally_compat_hrtimer(&s->expiry, lease_expires, CLOCK_BOOTTIME,
+			     HRTIMER_MODE_ABS);
 }
 
 /*
@@ -74,8 +105,17 @@ void tally_lease_start(struct tally_session *s, u64 since, bool acked)
 	if (acked || !s->lived)
 		lease_client(s, since);
 	tally_lease_extend(s);
-	queue_delayed_work(s->node->wq, &s->tick,
-			   nsecs_to_jiffies(lease_ns(s) / 4) + 1);
+	/* At once if it has ended; else it looks for the deadlines there are. */
+	hrtimer_start(&s->expiry, ns_to_ktime(READ_ONCE(s->valid_until)),
+		      HRTIMER_MODE_ABS);
+	lease_tick_after(s);
+}
+
+/* The session is OVER: there will be no more links. */
+void tally_lease_stop(struct tally_session *s)
+{
+	cancel_delayed_work_sync(&s->tick);
+	hrtimer_cancel(&s->expiry);
 }
 
 /* Ask for a renewal now; a dead peer shows itself by a broken link. */
@@ -114,12 +154,18 @@ void tally_lease_release(struct tally_session *s)
 
 /*
  * May we still act on what its home gave us? @now: CLOCK_BOOTTIME, ns. Any
- * context. Return: true while the lease runs and the session is not OVER.
+ * context that may take spinlocks. Return: true while the lease runs, and the
+ * session is neither OVER nor being left.
  */
 bool tally_session_lease_valid(struct tally_session *s, u64 now)
 {
-	return READ_ONCE(s->state) != TALLY_SESSION_OVER &&
-	       now < READ_ONCE(s->valid_until);
+	u64 until = READ_ONCE(s->valid_until);
+
+	if (READ_ONCE(s->state) == TALLY_SESSION_OVER || READ_ONCE(s->leaving))
+		return false;
+	if (until && now >= until)
+		lease_ended(s);
+	return now < until;
 }
 
 /*
@@ -130,7 +176,7 @@ u64 tally_session_now(struct tally_session *s)
 {
 	u64 now = ktime_get_coarse_boottime_ns();
 
-	return now + lease_ns(s) / 4 < READ_ONCE(s->valid_until) ?
+	return tally_lease_far(READ_ONCE(s->valid_until), now, s->lease_ms) ?
 	       now : ktime_get_boottime_ns();
 }
 

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The lease of a session, both ways, on CLOCK_BOOTTIME. As a client we act
- * until the send time of the last renewal that was answered + L(1 - rho) -
- * margin; as home we reclaim after the receive time of the last renewal +
- * L(1 + rho). So the client always stops first, whatever the clocks' drift
- * up to rho.
+ * The lease of a session, both ways, on CLOCK_BOOTTIME: session/lease_math.h has
+ * both deadlines. The first that is reached ends the session on this side. Whoever
+ * sees that, the timer or one that is about to act, ends it for everybody: it is
+ * not renewed after that.
  */
 #ifndef TALLY_LEASE_H
 #define TALLY_LEASE_H
 
 #include "session/session.h"
 
-#define TALLY_LEASE_RHO		500	/* drift: one part in so many */
-#define TALLY_LEASE_MARGIN	64	/* margin: one part in so many */
-
-void tally_lease_tick(struct work_struct *work);
+void tally_lease_init(struct tally_session *s);
 void tally_lease_start(struct tally_session *s, u64 since, bool acked);
+void tally_lease_stop(struct tally_session *s);
 void tally_lease_ping(struct tally_session *s);
 void tally_lease_extend(struct tally_session *s);
 int tally_lease_renewed(struct tally_session *s, u64 stamp);

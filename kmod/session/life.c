@@ -454,7 +454,7 @@ static void session_unhash(struct tally_session *s)
 static void session_tell_over(struct tally_session *s)
 {
 	lockdep_assert_held(&s->upcall);
-	cancel_delayed_work_sync(&s->tick);
+	tally_lease_stop(s);
 	tally_rpc_close(s);
 	s->node->ops->over(s);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_FENCED);
@@ -537,7 +537,7 @@ struct tally_session *tally_session_alloc(struct tally_node *node,
 	spin_lock_init(&s->lock);
 	mutex_init(&s->upcall);
 	init_waitqueue_head(&s->wait);
-	INIT_DELAYED_WORK(&s->tick, tally_lease_tick);
+	tally_lease_init(s);
 	INIT_WORK(&s->link_work, session_link_work);
 	INIT_WORK(&s->lanes_work, link_lanes_work);
 	INIT_WORK(&s->free_work, session_free);

@@ -220,8 +220,9 @@ void tally_session_break(struct tally_session *s, int err)
  *
  * Context: any that may take spinlocks. The ops down and over follow from
  * the session's work, when every QP is destroyed.
+ * Return: true when it had not ended before.
  */
-void tally_session_fence(struct tally_session *s, int err)
+bool tally_session_fence(struct tally_session *s, int err)
 {
 	unsigned long flags;
 	bool first;
@@ -231,6 +232,7 @@ void tally_session_fence(struct tally_session *s, int err)
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (first)
 		session_drop_link(s, err);
+	return first;
 }
 
 /*

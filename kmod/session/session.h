@@ -15,6 +15,7 @@
 #ifndef TALLY_SESSION_H
 #define TALLY_SESSION_H
 
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
@@ -73,7 +74,8 @@ enum tally_session_state {
  * @valid_until: CLOCK_BOOTTIME ns until which we may act as a client
  * @reclaim_at: CLOCK_BOOTTIME ns after which we, as home, may reclaim what
  *	the peer holds
- * @tick: renews the lease and watches both times
+ * @tick: renews the lease
+ * @expiry: ends the session at the first of both times
  * @link_work: follows up changes of the link: tells the layers above, asks
  *	for a reconnect, ends the session
  * @lanes_work: all lanes are up: say so to the peer
@@ -90,6 +92,8 @@ enum tally_session_state {
  * @lived: it was LIVE at least once
  * @over: over() was called
  * @told: lost() was called; under @upcall
+ * @leaving: we say goodbye: nothing is granted to us in it any more
+ * @left_at: jiffies when GOODBYE was sent; under @upcall
  * @home: what the peer was given here, opaque; set in created()
  */
 struct tally_session {
@@ -124,6 +128,7 @@ struct tally_session {
 	u64 valid_until;
 	u64 reclaim_at;
 	struct delayed_work tick;
+	struct hrtimer expiry;
 	struct work_struct link_work;
 	struct work_struct lanes_work;
 	struct work_struct free_work;
@@ -139,6 +144,8 @@ struct tally_session {
 	bool lived;
 	bool over;
 	bool told;
+	bool leaving;
+	unsigned long left_at;
 	void *home;
 };
 
@@ -174,7 +181,7 @@ int tally_session_send_on(struct tally_session *s, u32 nr, u16 type,
 int tally_session_send(struct tally_session *s, u16 type, const void *body,
 		       u32 len);
 void tally_session_violation(struct tally_session *s, const char *what);
-void tally_session_fence(struct tally_session *s, int err);
+bool tally_session_fence(struct tally_session *s, int err);
 
 /* For the other files of session/. */
 bool tally_session_set_state(struct tally_session *s,
