@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include "gone.h"
 #include "nl.h"
@@ -74,6 +75,31 @@ static bool node_gone_there(const char *node, const char *name)
 	return !tnl_talk(&req, TALLY_A_NODE_MAX, look) && !seen;
 }
 
+static void look_peer(struct nlattr **a, struct nlmsghdr *hdr)
+{
+	const char *state = tnl_str(a[TALLY_A_PEER_STATE]);
+
+	(void)hdr;
+	/* Another one of that name may have been added meanwhile. */
+	if (state && !strcmp(state, "deleted"))
+		seen = true;
+}
+
+static bool peer_gone(const char *node, const char *name)
+{
+	struct tnl_request req = { .quiet = ENOENT };
+
+	seen = false;
+	snprintf(req.about, sizeof(req.about), "peer del %s", name);
+	if (tnl_begin(&req, TALLY_CMD_PEER_GET, true))
+		return false;
+	tnl_put_node(&req, TALLY_A_PEER_NODE, node);
+	nla_put_string(req.msg, TALLY_A_PEER_NAME, name);
+	if (tnl_talk(&req, TALLY_A_PEER_MAX, look_peer))
+		return req.error == ENOENT;
+	return !seen;
+}
+
 /**
  * gone_node - wait until a node is gone
  * @node: its name
@@ -85,6 +111,18 @@ int gone_node(const char *node, uint32_t netns)
 {
 	wanted = netns;
 	return poll_until(netns ? node_gone_there : node_gone, node, NULL);
+}
+
+/**
+ * gone_peer - wait until a peer is out
+ * @node: whose peer it was, NULL for the node chosen
+ * @peer: its name
+ *
+ * Return: DONE or TIMED_OUT.
+ */
+int gone_peer(const char *node, const char *peer)
+{
+	return poll_until(peer_gone, node, peer);
 }
 
 /**

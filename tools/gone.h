@@ -9,5 +9,6 @@
 
 int gone_node(const char *node, uint32_t netns);
 int gone_arena(const char *node, const char *arena);
+int gone_peer(const char *node, const char *peer);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "args.h"
+#include "gone.h"
 #include "nl.h"
 #include "out.h"
 #include "tally.h"
@@ -166,9 +167,14 @@ static int peer_del(int argc, char **argv)
 	if (tnl_begin(&req, TALLY_CMD_PEER_DEL, false))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_PEER_NODE, node);
-	if (tnl_ready(&req, nla_put_string(req.msg, TALLY_A_PEER_NAME, name)))
+	if (tnl_ready(&req, nla_put_string(req.msg, TALLY_A_PEER_NAME, name)) ||
+	    tnl_talk(&req, TALLY_A_PEER_MAX, NULL))
 		return FAILED;
-	return tnl_talk(&req, TALLY_A_PEER_MAX, NULL);
+	if (!gone_peer(node, name))
+		return DONE;
+	say("peer %s: its session has not ended after %d s; see 'tally peer show %s'",
+	    name, GONE_SECONDS, name);
+	return TIMED_OUT;
 }
 
 static int peer_show(int argc, char **argv)

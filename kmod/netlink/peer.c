@@ -67,6 +67,8 @@ static const char *peer_state(const struct tally_peer *peer)
 		[TALLY_SESSION_OVER] = "ending",
 	};
 
+	if (peer->dead)
+		return "deleted";
 	if (peer->session)
 		return names[READ_ONCE(peer->session->state)];
 	return peer->attempt ? "connecting" : "idle";

@@ -760,7 +760,7 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 	memcpy(&hs->from, from, from->sa_family == AF_INET ?
 	       sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
 	spin_lock(&node->half_lock);
-	running = node->state == TALLY_NODE_RUNNING;
+	running = node->state == TALLY_NODE_RUNNING && !node->paused;
 	if (running) {
 		handshake_make_room(node, from);
 		list_add_tail(&hs->list, &node->half);

@@ -628,19 +628,39 @@ int tally_session_fence_wait(struct tally_session *s, int err)
 }
 
 /*
- * Leave in good order: wait for the peer to hang up, at most half a second,
- * then fence the session and wait for that, bounded.
+ * Leave in good order: nothing is granted to us any more, what we hold is given
+ * up, and only then we say so, whatever the state of the link. Once; process
+ * context, does not wait for the peer.
  */
-void tally_session_goodbye(struct tally_session *s)
+void tally_session_leave(struct tally_session *s)
 {
 	struct tally_msg_goodbye bye = { .clean = cpu_to_be32(1) };
 
-	scoped_guard(mutex, &s->upcall)
-		if (s->announced)
-			s->node->ops->leave(s);
-	if (!tally_session_send(s, TALLY_MSG_GOODBYE, &bye, sizeof(bye)))
+	guard(mutex)(&s->upcall);
+	if (s->leaving)
+		return;
+	WRITE_ONCE(s->leaving, true);
+	s->left_at = jiffies;
+	/* Grants look at that with the lock that leave() takes, too. */
+	s->node->ops->leave(s);
+	tally_delay(GOODBYE);
+	tally_session_send(s, TALLY_MSG_GOODBYE, &bye, sizeof(bye));
+}
+
+/*
+ * The same, and wait for the peer to hang up, at most until half a second after
+ * it was told; then fence the session and wait for that, bounded.
+ */
+void tally_session_goodbye(struct tally_session *s)
+{
+	long left;
+
+	tally_session_leave(s);
+	left = READ_ONCE(s->left_at) + GOODBYE_WAIT - jiffies;
+	/* A link that is being opened may still be closed by the peer. */
+	if (left > 0)
 		wait_event_timeout(s->wait, READ_ONCE(s->over) ||
 				   READ_ONCE(s->state) >= TALLY_SESSION_BROKEN,
-				   GOODBYE_WAIT);
+				   left);
 	tally_session_fence_wait(s, -ESHUTDOWN);
 }

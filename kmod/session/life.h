@@ -10,6 +10,7 @@ struct tally_session *tally_session_alloc(struct tally_node *node,
 int tally_session_start(struct tally_session *s);
 int tally_session_break_wait(struct tally_session *s, int err);
 int tally_session_fence_wait(struct tally_session *s, int err);
+void tally_session_leave(struct tally_session *s);
 void tally_session_goodbye(struct tally_session *s);
 
 int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,

@@ -157,7 +157,8 @@ struct tally_peer_ops {
  * @lock: protects state, users, and changes of peers; process context, may be
  *	held while sleeping for memory, never while waiting for the network
  * @state: RUNNING, STOPPING, STOPPED
- * @peers: struct tally_peer by id, for walks
+ * @paused: the machine is about to sleep or to end: no sessions
+ * @peers: struct tally_peer by id, for walks; also those that are being ended
  * @peer_names: the same by name
  * @peer_next: id of the next one
  * @peers_stopping: peers that were deleted and have not ended yet
@@ -193,6 +194,7 @@ struct tally_node {
 	struct tally_listener *listener;
 	struct mutex lock;	/* see above */
 	enum tally_node_state state;
+	bool paused;
 	struct xarray peers;
 	struct tally_names peer_names;
 	u32 peer_next;

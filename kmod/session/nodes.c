@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/random.h>
+#include <linux/reboot.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 #include "session/handshake.h"
 #include "session/nodes.h"
 #include "transport/listen.h"
@@ -277,6 +279,50 @@ struct tally_node *tally_node_next(struct net *net, u32 after)
 	return NULL;
 }
 
+static void nodes_pause(bool pause)
+{
+	struct tally_node *node;
+	u32 after = 0;
+
+	while ((node = tally_node_next(NULL, after))) {
+		after = node->id;
+		tally_peers_pause(node, pause);
+		tally_node_put(node);
+	}
+}
+
+/*
+ * No timer runs while the machine sleeps: holders are told before that, and
+ * others need not wait for a lease.
+ */
+static int nodes_sleep(struct notifier_block *nb, unsigned long event,
+		       void *data)
+{
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		nodes_pause(true);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		nodes_pause(false);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static int nodes_reboot(struct notifier_block *nb, unsigned long event,
+			void *data)
+{
+	nodes_pause(true);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block sleep_nb = { .notifier_call = nodes_sleep };
+static struct notifier_block reboot_nb = { .notifier_call = nodes_reboot };
+
 /* @ops: the layers above. Return: 0 or -ENOMEM. */
 int tally_nodes_init(const struct tally_node_ops *ops)
 {
@@ -285,10 +331,14 @@ int tally_nodes_init(const struct tally_node_ops *ops)
 	if (!nodes_wq)
 		return -ENOMEM;
 	peers_wq = alloc_workqueue("tally-peer", WQ_UNBOUND, 0);
-	if (peers_wq)
-		return 0;
-	destroy_workqueue(nodes_wq);
-	return -ENOMEM;
+	if (!peers_wq) {
+		destroy_workqueue(nodes_wq);
+		return -ENOMEM;
+	}
+	/* Neither fails: they are not there yet. */
+	register_pm_notifier(&sleep_nb);
+	register_reboot_notifier(&reboot_nb);
+	return 0;
 }
 
 /* Stop every node and wait for it. Netlink is gone: no node can be added. */
@@ -296,6 +346,8 @@ void tally_nodes_exit(void)
 {
 	struct tally_node *node;
 
+	unregister_reboot_notifier(&reboot_nb);
+	unregister_pm_notifier(&sleep_nb);
 	while ((node = tally_node_next(NULL, 0))) {
 		tally_node_del(node);
 		wait_for_completion(&node->stopped);

@@ -3,6 +3,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include "session/life.h"
 #include "session/peer.h"
 
 #define BACKOFF_MIN	20	/* ms */
@@ -32,7 +33,7 @@ void tally_peer_put(struct tally_peer *peer)
 static bool peer_needs_link(struct tally_peer *peer)
 {
 	lockdep_assert_held(&peer->lock);
-	return !peer->dead && !peer->attempt &&
+	return !peer->dead && !peer->attempt && !READ_ONCE(peer->node->paused) &&
 	       (!peer->session ||
 		READ_ONCE(peer->session->state) == TALLY_SESSION_BROKEN);
 }
@@ -130,8 +131,8 @@ static const struct tally_session_owner_ops peer_owner_ops = {
 
 /*
  * A new session begins; all that the peer knows of it is filled in here. Takes
- * over the reference to @s when it fails: -ESHUTDOWN when the peer was deleted
- * or has a session already.
+ * over the reference to @s when it fails: -ESHUTDOWN when the peer was deleted,
+ * has a session already, or is not to have one now.
  */
 int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 {
@@ -146,7 +147,7 @@ int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 		return err;
 	/* It may be OVER already: then over() has been here before us. */
 	scoped_guard(mutex, &peer->lock) {
-		if (!peer->dead && !peer->session &&
+		if (!peer->dead && !peer->session && !peer->node->paused &&
 		    READ_ONCE(s->state) != TALLY_SESSION_OVER) {
 			peer->session = tally_session_get(s);
 			return 0;
@@ -164,7 +165,10 @@ struct tally_session *tally_peer_any_session(struct tally_peer *peer)
 	return peer->session ? tally_session_get(peer->session) : NULL;
 }
 
-/* The session, if it is LIVE or BROKEN, referenced, or NULL. */
+/*
+ * The session, if it is LIVE or BROKEN and the peer was not deleted, referenced,
+ * or NULL.
+ */
 struct tally_session *tally_peer_session(struct tally_peer *peer)
 {
 	struct tally_session *s = tally_peer_any_session(peer);
@@ -173,7 +177,8 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 	if (!s)
 		return NULL;
 	state = READ_ONCE(s->state);
-	if (state == TALLY_SESSION_LIVE || state == TALLY_SESSION_BROKEN)
+	if (!READ_ONCE(peer->dead) &&
+	    (state == TALLY_SESSION_LIVE || state == TALLY_SESSION_BROKEN))
 		return s;
 	tally_session_put(s);
 	return NULL;
@@ -202,21 +207,23 @@ struct tally_peer *tally_peer_next(struct tally_node *node,
 	return peer;
 }
 
-/* End all that is going on with a peer that cannot be found any more; bounded. */
+/*
+ * End all that is going on with a peer that cannot be found by name any more;
+ * bounded. It is listed until it is out.
+ */
 static void peer_stop(struct work_struct *work)
 {
 	struct tally_peer *peer = container_of(work, struct tally_peer, stop);
 	struct tally_node *node = peer->node;
 	struct tally_session *s;
 
-	scoped_guard(mutex, &peer->lock)
-		peer->dead = true;
 	cancel_delayed_work_sync(&peer->connect);
 	node->peer_ops->cancel(peer, -ESHUTDOWN);
 	s = tally_peer_any_session(peer);
 	if (s)
 		tally_session_goodbye(s);
 	tally_session_put(s);
+	xa_erase(&node->peers, peer->id);
 	/* Its end is waited for by tally_peers_stop(), which has the node. */
 	if (atomic_dec_and_test(&node->peers_stopping))
 		wake_up_var(&node->peers_stopping);
@@ -229,10 +236,56 @@ static void peer_remove(struct tally_peer *peer)
 	struct tally_node *node = peer->node;
 
 	lockdep_assert_held(&node->lock);
+	scoped_guard(mutex, &peer->lock) {
+		if (peer->dead)
+			return;
+		peer->dead = true;
+	}
 	tally_names_del(&node->peer_names, &peer->by_name);
-	xa_erase(&node->peers, peer->id);
 	atomic_inc(&node->peers_stopping);
 	queue_work(node->end_wq, &peer->stop);
+}
+
+/* Say goodbye to all peers of a node, so that one wait is enough for all. */
+static void peers_leave(struct tally_node *node)
+{
+	struct tally_session *s;
+	struct tally_peer *peer;
+	unsigned long id = 0;
+
+	while ((peer = tally_peer_next(node, id))) {
+		id = peer->id;
+		s = tally_peer_any_session(peer);
+		if (s)
+			tally_session_leave(s);
+		tally_session_put(s);
+		tally_peer_put(peer);
+	}
+}
+
+/*
+ * End all sessions of a node, or let it have sessions again. Sleeps, bounded.
+ */
+void tally_peers_pause(struct tally_node *node, bool pause)
+{
+	struct tally_session *s;
+	struct tally_peer *peer;
+	unsigned long id = 0;
+
+	WRITE_ONCE(node->paused, pause);
+	if (pause)
+		peers_leave(node);
+	while ((peer = tally_peer_next(node, id))) {
+		id = peer->id;
+		s = pause ? tally_peer_any_session(peer) : NULL;
+		if (s)
+			tally_session_goodbye(s);
+		tally_session_put(s);
+		scoped_guard(mutex, &peer->lock)
+			if (peer_needs_link(peer))
+				mod_delayed_work(node->wq, &peer->connect, 0);
+		tally_peer_put(peer);
+	}
 }
 
 /* Delete all peers of a node that stops, at once, and wait. */
@@ -241,6 +294,7 @@ void tally_peers_stop(struct tally_node *node)
 	struct tally_peer *peer;
 	unsigned long index;
 
+	peers_leave(node);
 	scoped_guard(mutex, &node->lock)
 		xa_for_each(&node->peers, index, peer)
 			peer_remove(peer);
@@ -321,7 +375,10 @@ int tally_peer_add(struct tally_node *node, const char *name,
 	return err;
 }
 
-/* Forget a peer; its session ends soon after. Return: 0 or -ENOENT. */
+/*
+ * Forget a peer; it is out when it is listed no more, soon after. Return: 0 or
+ * -ENOENT.
+ */
 int tally_peer_del(struct tally_node *node, const char *name)
 {
 	struct tally_peer *peer;

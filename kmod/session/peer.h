@@ -26,7 +26,7 @@ struct tally_handshake;
  * @session: OPENING, LIVE or BROKEN session, or NULL; referenced
  * @attempt: our own handshake under way, or NULL
  * @half_count: half-open incoming handshakes
- * @dead: deleted, no new attempts
+ * @dead: deleted, no new attempts; listed until its session is over
  * @backoff_ms: wait before the next attempt
  * @connects: attempts made
  * @last_refusal: enum tally_refusal of the last failed attempt
@@ -76,6 +76,7 @@ struct tally_session *tally_peer_any_session(struct tally_peer *peer);
 int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s);
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
+void tally_peers_pause(struct tally_node *node, bool pause);
 void tally_peers_stop(struct tally_node *node);
 
 #endif
