@@ -384,18 +384,24 @@ int tally_rpc_receive_reply(struct tally_session *s,
 	return err;
 }
 
-/* Under rpc->reply_lock. What cannot be sent now is asked for after a resume. */
+/*
+ * Under rpc->reply_lock. It goes by the link that the request came by last, or
+ * not at all: on a later one the request comes once more, and is answered once.
+ */
 static void rpc_send_reply(struct tally_sreq *req)
 {
 	const struct tally_msg_reply *rep = (const void *)req->body;
 	struct tally_session *s = req->session;
 	struct tally_msg_head head;
-	struct tally_conn *ctrl = tally_session_link(s, TALLY_MSG_REPLY, &head,
-						     NULL);
+	struct tally_conn *ctrl;
+	u32 link;
 	int err;
 
-	if (!ctrl)
+	ctrl = tally_session_link(s, TALLY_MSG_REPLY, &head, &link);
+	if (!ctrl || link != req->link) {
+		tally_conn_put(ctrl);
 		return;
+	}
 	trace_tally_rpc_reply(s->id, req->slot, req->seq, req->type,
 			      -(int)be32_to_cpu(rep->status));
 	head.req = req->slot;
@@ -452,6 +458,7 @@ int tally_rpc_receive_request(struct tally_session *s,
 		if (req->state != SREQ_IDLE && seq == req->seq) {
 			tally_stat_inc(&s->node->stats,
 				       TALLY_STAT_RPC_REPLAYED);
+			req->link = s->link_nr;
 			if (req->state == SREQ_DONE)
 				rpc_send_reply(req);
 			return 0;
@@ -459,6 +466,8 @@ int tally_rpc_receive_request(struct tally_session *s,
 		if (req->state == SREQ_BUSY || seq != req->seq + 1)
 			return -EPROTO;
 		req->state = SREQ_BUSY;
+		/* It came by this link, which stays while it is handled. */
+		req->link = s->link_nr;
 		req->seq = seq;
 		req->type = be16_to_cpu(hdr->type);
 		req->len = len;

@@ -21,6 +21,7 @@
  * @ctx: free for the handler
  * @slot: request slot; private to session/rpc.c, like all that follows
  * @seq: number of the request in its slot
+ * @link: number of the link it came by last
  * @state: idle, busy or done
  */
 struct tally_sreq {
@@ -32,6 +33,7 @@ struct tally_sreq {
 	void *ctx;
 	u16 slot;
 	u32 seq;
+	u32 link;
 	u8 state;
 };
 
