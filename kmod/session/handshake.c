@@ -359,6 +359,12 @@ static enum tally_refusal handshake_settle(struct tally_handshake *hs,
 	return reason;
 }
 
+/* Of the link; a resumed one may have others, as processors come and go. */
+static u8 handshake_lanes(const struct tally_handshake *hs)
+{
+	return min(hs->t.hello.lanes, hs->t.challenge.lanes);
+}
+
 static int handshake_send_ready(struct tally_handshake *hs,
 				struct tally_session *s, bool resumed,
 				const u8 *key)
@@ -366,7 +372,7 @@ static int handshake_send_ready(struct tally_handshake *hs,
 	struct tally_msg_ready ready = {
 		.session = cpu_to_be64(s->id),
 		.slot = cpu_to_be16(s->peer_slot),
-		.lanes = s->lanes,
+		.lanes = handshake_lanes(hs),
 		.resumed = resumed,
 		.lease_ms = cpu_to_be32(s->lease_ms),
 	};
@@ -396,7 +402,6 @@ static struct tally_session *handshake_new_session(struct tally_handshake *hs,
 	s->peer_epoch = be64_to_cpu(theirs(hs)->epoch);
 	s->peer_features = be32_to_cpu(theirs(hs)->features);
 	s->my_slot = my_slot;
-	s->lanes = min(a->lanes, b->lanes);
 	s->lease_ms = min(be32_to_cpu(a->lease_ms), be32_to_cpu(b->lease_ms));
 	err = tally_peer_session_start(hs->peer, s);
 	return err ? ERR_PTR(err) : s;
@@ -438,8 +443,8 @@ static enum tally_refusal handshake_admit(struct tally_handshake *hs)
 		return TALLY_REFUSE_BUSY;
 	tally_handshake_cancel(hs->peer, -ENOTCONN);
 	/* The lanes may come as soon as READY is out. */
-	if (tally_link_open(s, hs->conn, resumed, false, key,
-			    ktime_get_boottime_ns())) {
+	if (tally_link_open(s, hs->conn, handshake_lanes(hs), resumed, false,
+			    key, ktime_get_boottime_ns())) {
 		reason = TALLY_REFUSE_BUSY;
 	} else {
 		if (handshake_send_ready(hs, s, resumed, key))
@@ -478,7 +483,7 @@ static bool ready_well_formed(struct tally_handshake *hs,
 
 	return ready->session && slot > TALLY_SLOT_HOME &&
 	       slot <= TALLY_SLOT_MAX && ready->resumed <= 1 &&
-	       ready->lanes == min(a->lanes, b->lanes) &&
+	       ready->lanes == handshake_lanes(hs) &&
 	       be32_to_cpu(ready->lease_ms) == min(be32_to_cpu(a->lease_ms),
 						   be32_to_cpu(b->lease_ms));
 }
@@ -539,7 +544,8 @@ static enum tally_refusal handshake_ready(struct tally_handshake *hs,
 		tally_conn_fail(hs->conn, PTR_ERR(s));
 		return TALLY_REFUSE_NONE;
 	}
-	if (tally_link_open(s, hs->conn, ready->resumed, true, key, hs->since))
+	if (tally_link_open(s, hs->conn, ready->lanes, ready->resumed, true, key,
+			    hs->since))
 		tally_conn_fail(hs->conn, -ENOTCONN);
 	else
 		handshake_done(hs);

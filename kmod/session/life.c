@@ -346,6 +346,7 @@ static const struct tally_conn_ops ctrl_ops = {
  * tally_link_open - begin a link
  * @s: session without a link, whose down() was called
  * @ctrl: its control conn; the owner's reference passes to the session
+ * @lanes: how many lanes it has
  * @resumed: it was LIVE before
  * @initiator: we open the lanes
  * @key: session key of this link
@@ -356,7 +357,7 @@ static const struct tally_conn_ops ctrl_ops = {
  * Return: 0; -ENOTCONN when the session cannot have a link (then @ctrl is
  * still the caller's).
  */
-int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
+int tally_link_open(struct tally_session *s, struct tally_conn *ctrl, u8 lanes,
 		    bool resumed, bool initiator, const u8 *key, u64 since)
 {
 	static atomic_t links;
@@ -370,6 +371,7 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 		opened = true;
 		s->ctrl = ctrl;
 		s->conns = 1;
+		s->lanes = lanes;
 		s->link_nr = atomic_inc_return(&links);
 		s->resumed = resumed;
 		s->active = false;
@@ -386,7 +388,7 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
 	tally_lease_start(s, since, initiator);
 	if (!initiator)
 		return 0;
-	for (i = 0; i < s->lanes; i++)
+	for (i = 0; i < lanes; i++)
 		link_open_lane(s, i);
 	return 0;
 }

@@ -13,7 +13,7 @@ int tally_session_fence_wait(struct tally_session *s, int err);
 void tally_session_leave(struct tally_session *s);
 void tally_session_goodbye(struct tally_session *s);
 
-int tally_link_open(struct tally_session *s, struct tally_conn *ctrl,
+int tally_link_open(struct tally_session *s, struct tally_conn *ctrl, u8 lanes,
 		    bool resumed, bool initiator, const u8 *key, u64 since);
 enum tally_refusal tally_link_lane_request(struct tally_session *s,
 					   struct tally_dev *dev,

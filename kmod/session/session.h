@@ -65,7 +65,7 @@ enum tally_session_state {
  * @error: why it is BROKEN or OVER, negative errno
  * @ctrl: control conn of the present link, NULL while BROKEN
  * @lane: its lanes, NULL while they are not up
- * @lanes: how many lanes the link has
+ * @lanes: how many lanes the link has; the next one may have others
  * @lanes_up: how many of them are up
  * @conns: conns of this session whose down() has not come yet
  * @link_nr: number of the link, which no other link of any session has, or 0
