@@ -105,7 +105,7 @@ token() {
 
 # A home that does not know what was held before it started.
 check "a node whose last stop was not clean" \
-	tally node add d port 7478 lease 5000 nomount
+	tally node add d port 7478 lease 500 grace 5000 nomount
 mkdir -p "$mnt/d"
 mount -t tally -o node=d none "$mnt/d"
 check "its locks" bash -c "

@@ -21,6 +21,7 @@ static const struct tnl_word node_words[] = {
 	[TALLY_A_NODE_CLEAN] = { "clean", false },
 	[TALLY_A_NODE_NETNS] = { "netns", false },
 	[TALLY_A_NODE_ALL] = { "all", false },
+	[TALLY_A_NODE_GRACE] = { "grace", false },
 };
 
 static const struct tnl_word user_words[] = {
@@ -30,6 +31,7 @@ static const struct tnl_word user_words[] = {
 struct node_args {
 	uint16_t port;
 	uint32_t lease;
+	uint32_t grace;
 	uint32_t epoch;
 	const char *key;
 	bool atomics;
@@ -69,6 +71,9 @@ static void show_any(struct nlattr **a, bool all)
 	out_str("state", NULL, state_word(tnl_num(a[TALLY_A_NODE_STATE])));
 	out_u64("port", "port", tnl_num(a[TALLY_A_NODE_PORT]), "");
 	out_u64("lease_ms", "lease", tnl_num(a[TALLY_A_NODE_LEASE]), "ms");
+	if (opt.json || tnl_num(a[TALLY_A_NODE_GRACE]) !=
+			tnl_num(a[TALLY_A_NODE_LEASE]))
+		out_u64("grace_ms", "grace", tnl_num(a[TALLY_A_NODE_GRACE]), "ms");
 	out_bool("atomics", !a[TALLY_A_NODE_NO_ATOMICS], "", "atomics off");
 	if (a[TALLY_A_NODE_KEY])
 		out_str("key", "key", tnl_str(a[TALLY_A_NODE_KEY]));
@@ -105,7 +110,7 @@ static int node_put(struct tnl_request *req, const char *name,
 		    const struct arg *args, const struct node_args *val)
 {
 	/* In the order of the table in node_add(). */
-	enum { PORT, LEASE, EPOCH, KEY, ATOMICS, MEM, CLEAN };
+	enum { PORT, LEASE, GRACE, EPOCH, KEY, ATOMICS, MEM, CLEAN };
 	struct nl_msg *msg = req->msg;
 	int err;
 
@@ -114,6 +119,8 @@ static int node_put(struct tnl_request *req, const char *name,
 		err |= nla_put_u16(msg, TALLY_A_NODE_PORT, val->port);
 	if (args[LEASE].seen)
 		err |= nla_put_u32(msg, TALLY_A_NODE_LEASE, val->lease);
+	if (args[GRACE].seen)
+		err |= nla_put_u32(msg, TALLY_A_NODE_GRACE, val->grace);
 	if (args[EPOCH].seen)
 		err |= nla_put_u32(msg, TALLY_A_NODE_EPOCH, val->epoch);
 	if (args[KEY].seen)
@@ -135,6 +142,7 @@ static int node_add(int argc, char **argv)
 	struct arg args[] = {
 		{ .key = "port", .parse = arg_port, .to = &val.port },
 		{ .key = "lease", .parse = arg_u32, .to = &val.lease },
+		{ .key = "grace", .parse = arg_u32, .to = &val.grace },
 		{ .key = "epoch", .parse = arg_u32, .to = &val.epoch },
 		{ .key = "key", .parse = arg_word, .to = &val.key },
 		{ .key = "atomics", .parse = arg_onoff, .to = &val.atomics },
@@ -256,8 +264,9 @@ static int node_show(int argc, char **argv)
 
 const struct command node_commands[] = {
 	{ "add", node_add,
-	  "NAME [ port PORT ] [ lease MS ] [ epoch N ] [ key DESCRIPTION ]\n"
-	  "                       [ atomics { on | off } ] [ mem SIZE ] [ clean ] [ nomount ]" },
+	  "NAME [ port PORT ] [ lease MS ] [ grace MS ] [ epoch N ]\n"
+	  "                       [ key DESCRIPTION ] [ atomics { on | off } ] [ mem SIZE ]\n"
+	  "                       [ clean ] [ nomount ]" },
 	{ "del", node_del, "NAME [ netns ID ]" },
 	{ "show", node_show, "[ NAME | all | users [ NAME ] ]" },
 	{ NULL, NULL, NULL },

@@ -13,6 +13,7 @@
 #include "lock/home.h"
 #include "lock/wire.h"
 #include "transport/op.h"
+#include "session/lease_math.h"
 #include "session/session.h"
 #include "base/trace.h"
 
@@ -286,13 +287,12 @@ static void home_mend(struct tally_lock_home *h)
 	}
 }
 
-/* What a crashed home granted may be held for one lease after our start. */
+/* What a crashed home granted may be held for a lease of its after our start. */
 static u64 home_grace_end(struct tally_object *object)
 {
 	struct tally_node *node = object->arena->node;
-	u64 lease = (u64)node->config.lease_ms * NSEC_PER_MSEC;
 
-	return node->started + lease + lease / 500;
+	return tally_lease_reclaim(node->started, node->config.grace_ms);
 }
 
 /* Under h->lock. */

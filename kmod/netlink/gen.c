@@ -18,6 +18,11 @@ static const struct netlink_range_validation tally_a_node_lease_range = {
 	.max	= 600000ULL,
 };
 
+static const struct netlink_range_validation tally_a_node_grace_range = {
+	.min	= 200ULL,
+	.max	= 600000ULL,
+};
+
 static const struct netlink_range_validation tally_a_arena_words_range = {
 	.min	= 4096ULL,
 	.max	= 2097152ULL,
@@ -32,7 +37,7 @@ static const struct netlink_range_validation tally_a_object_budget_ms_range = {
 };
 
 /* TALLY_CMD_NODE_ADD - do */
-static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_CLEAN + 1] = {
+static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_GRACE + 1] = {
 	[TALLY_A_NODE_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_NODE_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[TALLY_A_NODE_LEASE] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_node_lease_range),
@@ -41,6 +46,7 @@ static const struct nla_policy tally_node_add_nl_policy[TALLY_A_NODE_CLEAN + 1] 
 	[TALLY_A_NODE_NO_ATOMICS] = { .type = NLA_FLAG, },
 	[TALLY_A_NODE_MEM_LIMIT] = NLA_POLICY_MIN(NLA_U64, 1),
 	[TALLY_A_NODE_CLEAN] = { .type = NLA_FLAG, },
+	[TALLY_A_NODE_GRACE] = NLA_POLICY_FULL_RANGE(NLA_U32, &tally_a_node_grace_range),
 };
 
 /* TALLY_CMD_NODE_DEL - do */
@@ -152,7 +158,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.cmd		= TALLY_CMD_NODE_ADD,
 		.doit		= tally_nl_node_add_doit,
 		.policy		= tally_node_add_nl_policy,
-		.maxattr	= TALLY_A_NODE_CLEAN,
+		.maxattr	= TALLY_A_NODE_GRACE,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -38,6 +38,7 @@ static bool fill_node(struct sk_buff *skb, void *hdr, void *entry)
 	return nla_put_string(skb, TALLY_A_NODE_NAME, c->name) ||
 	       nla_put_u16(skb, TALLY_A_NODE_PORT, c->port) ||
 	       nla_put_u32(skb, TALLY_A_NODE_LEASE, c->lease_ms) ||
+	       nla_put_u32(skb, TALLY_A_NODE_GRACE, c->grace_ms) ||
 	       (c->epoch && nla_put_u32(skb, TALLY_A_NODE_EPOCH, c->epoch)) ||
 	       tally_nl_put_text(skb, TALLY_A_NODE_KEY, c->key) ||
 	       (c->no_atomics && nla_put_flag(skb, TALLY_A_NODE_NO_ATOMICS)) ||
@@ -70,6 +71,10 @@ static int take_config(struct genl_info *info, struct tally_node_config *c)
 		c->port = nla_get_u16(attrs[TALLY_A_NODE_PORT]);
 	if (attrs[TALLY_A_NODE_LEASE])
 		c->lease_ms = nla_get_u32(attrs[TALLY_A_NODE_LEASE]);
+	c->grace_ms = c->lease_ms;
+	if (attrs[TALLY_A_NODE_GRACE])
+		c->grace_ms = max(c->lease_ms,
+				  nla_get_u32(attrs[TALLY_A_NODE_GRACE]));
 	if (attrs[TALLY_A_NODE_EPOCH])
 		c->epoch = nla_get_u32(attrs[TALLY_A_NODE_EPOCH]);
 	if (attrs[TALLY_A_NODE_KEY])

@@ -45,6 +45,7 @@ enum tally_node_state {
  * @name: its name
  * @port: RDMA port it listens on
  * @lease_ms: lease
+ * @grace_ms: longest lease it may have given before it started, or its lease
  * @epoch: ordered epoch from stable storage, 0 without one (14 bits)
  * @key: description of the cluster key in the caller's keyrings, "" for none
  * @clean: no lock of this home is held any more, so that it need not wait for
@@ -56,6 +57,7 @@ struct tally_node_config {
 	char name[TALLY_NAME_SIZE];
 	u16 port;
 	u32 lease_ms;
+	u32 grace_ms;
 	u32 epoch;
 	char key[128];
 	bool clean;
