@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # stress.py use LOCK FILE: two processes that take a lock in all ways, and bear
-# what comes, while the file is there.  Each tenure that was theirs to its end is
-# printed: X or S, token, and from when to when (ns, CLOCK_MONOTONIC).
+# what comes, while the file is there.  Each tenure is printed: X or S, token, and
+# from when to when it was theirs (ns, CLOCK_MONOTONIC).
 #
 # stress.py judge FILE...: what several of them printed of one lock: tenures that
 # exclude each other do not overlap, and tokens grow.
@@ -43,12 +43,21 @@ class User:
         self.fd = -1
 
     def inside(self, mode, token):
-        """Stay for a moment; it counts if it is still ours after that."""
+        """Stay for a moment; it counts as long as it is seen to be ours."""
         begin = time.monotonic_ns()
-        if random.random() < 0.2:
-            time.sleep(random.random() / 20)
-        end = time.monotonic_ns()
-        if stat_lock(self.fd)[0]:
+        # Some stay longer than a lease may last.
+        longest = random.choices((0, 5e7, 3e9), (800, 195, 5))[0]
+        leave = begin + longest * random.random()
+        end = 0
+        while True:
+            now = time.monotonic_ns()
+            if not stat_lock(self.fd)[0]:
+                break
+            end = now
+            if now >= leave:
+                break
+            time.sleep(0.005)
+        if end:
             print(mode, token, begin, end, flush=True)
 
     def tenure(self):

@@ -2,6 +2,10 @@
 #ifndef TALLY_UNIT_MINMAX_H
 #define TALLY_UNIT_MINMAX_H
 
-#define max(a, b)	((a) > (b) ? (a) : (b))
+#define max(a, b) ({ \
+	__auto_type a_ = (a); \
+	__auto_type b_ = (b); \
+	a_ > b_ ? a_ : b_; \
+})
 
 #endif

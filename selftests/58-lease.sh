@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: one
+# Seconds: 300
+#
+# The ends of sessions and links: leases, goodbyes, resumes, and what comes between
+# two steps of them. a is the home. Needs a module that was built with
+# TALLY_FAULTS=1.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+. "$LIB_DIR/locks.sh"
+need_tally
+need_rdma
+. "$LIB_DIR/delays.sh"
+lease_of=$LIB_DIR/lease.py
+plan 53
+
+session() {
+	peer_field "$1" "$2" session
+}
+
+# left NODE PEER: of the lease, in milliseconds.
+left() {
+	peer_field "$1" "$2" lease_left_ms
+}
+
+# left_below MILLISECONDS NODE PEER
+left_below() {
+	[ "$(left "$2" "$3")" -lt "$1" ]
+}
+
+# refuses NODE LOCK: does not get it, now.
+refuses() {
+	! bounded 20 tally -m "$mnt/$1" lock run "$2" try -- true
+}
+
+# time_of NAME WORD
+time_of() {
+	sed -n "s/^$2 //p" "$lib_work/$1"
+}
+
+stopped_for() {
+	read -rt "$1" -u "$rig_never" _ || :
+}
+
+# A lease ends while its home cannot be heard.
+lease=4000
+check "nodes with a short lease" add_nodes a b c
+check "a lock" bash -c '
+	tally arena add t access rw node a && tally lock add t/x class external node a'
+before=$(session b a)
+lost=$(stat_of b lease_lost)
+begin holder "$lease_of" hold "$mnt/b/t/x"
+holder=$begun
+check "b has it" begun_says holder held
+stop_at renew 60000
+begin next "$lease_of" take "$mnt/a/t/x"
+next=$begun
+check "renewals are not answered" stopped_at renew
+check "b loses it" begun_says holder '^last' 20
+check "and whoever polls is told" begun_says holder '^told' 5
+check "what its home says comes too late" go_on renew
+check "a gets it" begun_says next taken 20
+check "after b had lost it" [ "$(time_of next taken)" -gt "$(time_of holder last)" ]
+check "and had been told" [ "$(time_of next taken)" -gt "$(time_of holder told)" ]
+check "all faces of b agreed" wait "$holder"
+wait "$next"
+check "the lease was lost" grew b lease_lost "$lost"
+check "b comes back" wait_until 30 is_live b a
+check "in another session" [ "$(session b a)" != "$before" ]
+check "and has the lock again" of b lock run t/x timeout 20000 -- true
+for node in a b c; do
+	del_node $node
+done
+
+lease=20000
+check "nodes" add_nodes a b c
+# shellcheck disable=SC2016 # for another shell
+check "locks" bash -c '
+	tally arena add t access rw node a && tally counter add t/c node a &&
+	for lock in x y z; do
+		tally lock add t/$lock class external node a || exit
+	done'
+
+# READY alone extends nothing at the one that sent it.
+# shellcheck disable=SC2016 # for eval
+check "both ends of a lease are somewhat old" wait_until 40 eval '
+	left_below 18800 a b && left_below 18800 b a'
+a_left=$(left a b) b_left=$(left b a)
+before=$(session a b)
+stop_at ready
+break_link a b
+check "the link is opened again, READY was sent" stopped_at ready
+responder=a left_before=$a_left
+[ "$(peer_state a b)" = opening ] || responder=b left_before=$b_left
+initiator=$([ $responder = a ] && echo b || echo a)
+check_equal "by one that waits for lanes" opening "$(peer_state $responder "$initiator")"
+check "its lease is no longer for that" \
+	left_below "$left_before" $responder "$initiator"
+go_on ready
+check "the link comes up" wait_until 30 is_live $responder "$initiator"
+check_equal "in the same session" "$before" "$(session a b)"
+check "now the lease is longer" wait_until 20 eval "
+	! left_below 18800 $responder $initiator"
+
+# A link breaks before it has been told that it is up.
+check "b has a lock" held one b t/x
+one=$begun
+stop_at link_live
+break_link b a
+check "the link comes up again" stopped_at link_live
+break_link b a
+# shellcheck disable=SC2016 # for eval
+check "and breaks at once" wait_until 20 eval '[ "$(peer_state a b)" != live ]'
+stopped_for 2
+check "it is not opened meanwhile" [ "$(peer_state b a)" = broken ]
+go_on link_live
+check "then it is" wait_until 30 is_live b a
+check_equal "in the same session" "$before" "$(session a b)"
+check "b has the lock still" refuses c t/x
+check_equal "as the home knows" b "$(show t/x holder)"
+# shellcheck disable=SC2016 # for eval
+check "and gives it to the next one" eval 'over one "$one" && held one c t/x'
+over one "$begun"
+
+# A request is answered once, though it was sent on two links.
+stop_at open
+begin opener stat "$mnt/b/t/y"
+opener=$begun
+check "an open is being served" stopped_at open
+stop_at request
+bad=$(stat_of b malformed)
+break_link b a
+check "it comes again by the next link" stopped_at request
+go_on open
+stopped_for 1
+go_on request
+check "the opener has its answer" wait_until 20 ended "$opener"
+check "and others have theirs" of b counter read t/c
+check "the session goes on" [ "$(session a b)" = "$before" ]
+check_equal "nobody was accused" "$bad" "$(stat_of b malformed)"
+
+# The node that leaves takes no lock any more, and is out when the command ends.
+stop_at goodbye
+begin deleter tally peer del a node b
+deleter=$begun
+check "b says goodbye" stopped_at goodbye
+# shellcheck disable=SC2016 # for eval
+check "and is granted nothing" eval '
+	! bounded 20 tally -m "$mnt/b" lock run t/z timeout 2000 -- true'
+check_equal "its peer is listed, as deleted" deleted "$(peer_state b a)"
+check "the command goes on" [ -d "/proc/$deleter" ]
+go_on goodbye
+check "it ends" wait "$deleter"
+check_equal "when the peer is out" "" "$(session b a)"
+check "another node has the lock at once" \
+	of c lock run t/z timeout $((lease / 4)) -- true
+check "the peer is added again" eval 'add_peer b a && wait_until 60 is_live b a'
+check "with a lock" held one b t/x
+one=$begun
+
+# Before the machine sleeps, which it then cannot, holders are told.
+before=$(session a c)
+check "the machine is about to sleep" eval \
+	'echo 1 > /sys/module/tally/parameters/try_sleep'
+check "holders have lost what they had" begun_says one lost
+check "and the sessions come again" wait_until 60 is_live a c
+check "as others" [ "$(session a c)" != "$before" ]
+check "and locks" of c lock run t/x timeout 20000 -- true
