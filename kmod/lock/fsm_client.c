@@ -252,7 +252,53 @@ static void lc_release(struct tally_lc *lc)
 	lc_idle(lc);
 }
 
-/* An X tenure serves local S users as it is. */
+static void lc_post_down(struct tally_lc *lc)
+{
+	lc->st = TALLY_LC_DNF;
+	lc->doubt = TALLY_LC_OP_NONE;
+	lc_post(lc, TALLY_LC_OP_DOWN)->value =
+		tally_lw_bit(lc->slot) + tally_lw_minus(lc->slot);
+}
+
+/*
+ * downgrade | fast HOLD X: post FAA(state, +bit i - i); DNF
+ * downgrade | HOLD X, managed: mode S; DOWN(gen); succ set: forget it, rv = 1.
+ *   No HANDOVER for this gen after DOWN
+ * link down, fast: in doubt without having been posted
+ *
+ * A recall of X ends with it: the home asks again, if readers are in the way.
+ */
+static void lc_down(struct tally_lc *lc)
+{
+	lc->inside = TALLY_LMODE_S;
+	lc->rv = lc->succ.gen;
+	lc->succ = (struct tally_lc_succ){};
+	if (lc->fast && lc->up) {
+		lc_post_down(lc);
+	} else if (lc->fast) {
+		lc->st = TALLY_LC_DBT;
+		lc->doubt = TALLY_LC_OP_DOWN;
+	} else {
+		lc->mode = TALLY_LMODE_S;
+		lc_say(lc, TALLY_LM_DOWN, lc->gen);
+	}
+}
+
+/*
+ * HOLD X and only readers inside | REVOKE, or the lock is not to be cached:
+ *   downgrade.  Other nodes' readers are not to wait for ours
+ */
+static bool lc_share(struct tally_lc *lc, bool revoked)
+{
+	if (lc->st != TALLY_LC_HOLD || lc->mode != TALLY_LMODE_X ||
+	    lc->inside != TALLY_LMODE_S || lc->succ.gen ||
+	    !(revoked || !lc->cache))
+		return false;
+	lc_down(lc);
+	return true;
+}
+
+/* An X tenure serves local S users, too. */
 static bool lc_fits(const struct tally_lc *lc)
 {
 	return lc->mode == TALLY_LMODE_X || lc->want_mode == TALLY_LMODE_S;
@@ -278,6 +324,7 @@ static void lc_again(struct tally_lc *lc)
 	if (lc->local < TALLY_TOKEN_LOCAL_MAX) {
 		lc->local++;
 		lc_enter(lc);
+		lc_share(lc, lc->rv);
 	} else if (lc->fast && lc->up) {
 		lc->st = TALLY_LC_ATT;
 		lc_post(lc, TALLY_LC_OP_TOKEN);
@@ -333,14 +380,14 @@ static void lc_hold(struct tally_lc *lc, u64 tenure)
 		return;
 	}
 	lc_enter(lc);
-	if (tally_lc_recalled(lc))
+	if (!lc_share(lc, lc->rv) && tally_lc_recalled(lc))
 		lc_emit(lc, TALLY_LCA_RECALL);
 }
 
 /*
  * HOLD and a user waits: it joins others inside where all are in S and no other
  * node waits (after rv no new local reader joins an S hold).  Else it waits for
- * them to leave; a try does not.
+ * them to leave; a try does not.  Readers together may have the same number.
  */
 static void lc_join(struct tally_lc *lc)
 {
@@ -349,8 +396,8 @@ static void lc_join(struct tally_lc *lc)
 
 	if (!lc->want)
 		return;
-	if (joins && lc->local < TALLY_TOKEN_LOCAL_MAX) {
-		lc->local++;
+	if (joins) {
+		lc->local += lc->local < TALLY_TOKEN_LOCAL_MAX;
 		lc_enter(lc);
 	} else if (lc->want_try) {
 		lc_fail(lc, -EBUSY);
@@ -450,14 +497,6 @@ static void lc_claim_gone(struct tally_lc *lc, u64 state)
 		lc_start(lc);
 	if (tally_lc_idle(lc))
 		lc_emit(lc, TALLY_LCA_RELEASED);
-}
-
-static void lc_post_down(struct tally_lc *lc)
-{
-	lc->st = TALLY_LC_DNF;
-	lc->doubt = TALLY_LC_OP_NONE;
-	lc_post(lc, TALLY_LC_OP_DOWN)->value =
-		tally_lw_bit(lc->slot) + tally_lw_minus(lc->slot);
 }
 
 /* downgrade has executed | DNF: mode S, old.W = 1: send LOOK */
@@ -661,9 +700,11 @@ static void lc_op_done(struct tally_lc *lc, const struct tally_lc_event *ev)
 
 /* ---- what the home and other clients say ---- */
 
-/* Another node waits: users inside hear of it once. */
+/* Another node waits: users inside that are in its way hear of it once. */
 static void lc_recall(struct tally_lc *lc, bool known)
 {
+	if (lc_share(lc, lc->rv))
+		return;
 	if (lc->users && !known)
 		lc_emit(lc, TALLY_LCA_RECALL);
 	if (lc->st == TALLY_LC_CACHED)
@@ -771,11 +812,31 @@ static bool lc_may_hold_fast(const struct tally_lc *lc)
 	       (lc->st == TALLY_LC_DBT && lc->doubt != TALLY_LC_OP_REL);
 }
 
+/* Will what is under way be, or leave, no more than a shared tenure? */
+static bool lc_shared(const struct tally_lc *lc)
+{
+	bool up = lc->st == TALLY_LC_UPF || lc->doubt == TALLY_LC_OP_UPG;
+	bool down = lc->st == TALLY_LC_DNF || lc->doubt == TALLY_LC_OP_DOWN;
+
+	return down || (lc->mode == TALLY_LMODE_S && !up);
+}
+
+/* No other node waits for this shared tenure to end. */
+static void lc_stay(struct tally_lc *lc)
+{
+	lc->rv = lc->force;
+	if (lc->st == TALLY_LC_HOLD)
+		lc_join(lc);
+}
+
 /*
  * REVOKE(0) | ATT, DNF, UPF, DBT, fast HOLD: rv = 1 (must be remembered while
  *   in flight)
  * REVOKE(0) | fast CACHED: release
  * REVOKE(gen > 0) | managed, gen = mine: rv = 1; CACHED: release now
+ * REVOKE(any) | HOLD X, mine, only readers inside: downgrade, which is the
+ *   answer to idle-only of mode S, too
+ * REVOKE(any), mode S | S, mine: rv = 0: only readers wait, or none any more
  * REVOKE(gen > 0) | WAIT, gen > last: early = it (the later one wins)
  * REVOKE(gen, idle-only) | no user inside and nothing in flight: release, REL
  *   (or, fast, LOOK behind the FAA) is the answer
@@ -789,19 +850,23 @@ static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg)
 	bool early = lc_awaits(lc, msg->gen);
 	bool mine = msg->gen ? lc->gen == msg->gen : lc_may_hold_fast(lc);
 	bool known = tally_lc_recalled(lc);
+	bool stay = msg->mode == TALLY_LMODE_S && lc_shared(lc);
 
 	if (!mine && !early)
 		return;
 	if (msg->flags & TALLY_LMF_IDLE_ONLY) {
 		if (lc->st == TALLY_LC_CACHED)
 			lc_release(lc);
-		else
+		else if (msg->mode != TALLY_LMODE_S || !mine ||
+			 !lc_share(lc, true))
 			lc_say(lc, TALLY_LM_BUSY, msg->gen);
 	} else if (early) {
 		lc->early = msg->gen;
-		lc->early_rv = true;
+		lc->early_rv = !stay;
 		lc->early_force = msg->flags & TALLY_LMF_FORCE;
 		lc->early_succ = (struct tally_lc_succ){};
+	} else if (stay) {
+		lc_stay(lc);
 	} else {
 		lc->rv = true;
 		if (msg->flags & TALLY_LMF_FORCE) {
@@ -968,12 +1033,6 @@ static void lc_unlock(struct tally_lc *lc, const struct tally_lc_event *ev)
 		lc_last_out(lc, ev->late);
 }
 
-/*
- * downgrade | fast HOLD X: post FAA(state, +bit i - i); DNF
- * downgrade | HOLD X, managed: mode S; DOWN(gen); succ set: forget it, rv = 1.
- *   No HANDOVER for this gen after DOWN
- * link down, fast: in doubt without having been posted
- */
 static void lc_downgrade(struct tally_lc *lc)
 {
 	if (lc->st == TALLY_LC_DEAD)
@@ -982,19 +1041,9 @@ static void lc_downgrade(struct tally_lc *lc)
 		lc->out->bug = true;
 		return;
 	}
-	lc->inside = TALLY_LMODE_S;
-	if (lc->fast && lc->up) {
-		lc_post_down(lc);
-	} else if (lc->fast) {
-		lc->st = TALLY_LC_DBT;
-		lc->doubt = TALLY_LC_OP_DOWN;
-	} else {
-		lc->mode = TALLY_LMODE_S;
-		lc->rv |= lc->succ.gen != 0;
-		lc->succ = (struct tally_lc_succ){};
-		lc_say(lc, TALLY_LM_DOWN, lc->gen);
+	lc_down(lc);
+	if (lc->st == TALLY_LC_HOLD)
 		lc_join(lc);
-	}
 }
 
 /* Why a user inside in S cannot get X from here; 0 if it may be asked for. */
@@ -1079,6 +1128,9 @@ static void lc_link_up(struct tally_lc *lc)
 	}
 	lc->up = true;
 	lc_resync(lc);
+	/* The home asks again. */
+	if (lc_shared(lc))
+		lc_stay(lc);
 	if (lc->claim == TALLY_LC_CLAIM_DOUBT || lc->st == TALLY_LC_DBT)
 		lc_post(lc, TALLY_LC_OP_READ);
 	else if (lc->claim == TALLY_LC_CLAIM_IN)

@@ -33,8 +33,9 @@
  * mode takes it over.
  *
  * After GRANTED a user is inside until its UNLOCK.  Several are inside together
- * only in shared mode.  RECALL says once per tenure, if a user is inside,
- * that another node waits: no reader joins any more, and after the last UNLOCK
+ * only in shared mode.  RECALL says once per tenure, and once more when it has
+ * become shared, if a user is inside that another node waits for: no reader
+ * joins any more, and after the last UNLOCK
  * further local users get an exclusive tenure only while the budget lasts:
  * @budget of them, and none after an UNLOCK that is @late (the driver looks at
  * the time since RECALL).  RELEASED says that nothing of the node is left in
@@ -210,9 +211,9 @@ struct tally_lc {
 	bool early_rv;
 	bool early_force;
 	u16 slot;
-	u16 users;
 	u16 budget;
 	u16 spent;
+	u32 users;
 	int err;
 	u64 gen;
 	u64 tenure;

@@ -121,6 +121,19 @@ static const u8 lh_revoke_flags[] = {
 	[TALLY_LH_ASKED_FORCE]	= TALLY_LMF_FORCE,
 };
 
+/* The mode says who waits: readers do not wait for readers. */
+static void lh_revoke(struct tally_lh *lh, u16 slot, u64 gen, u8 asked)
+{
+	u8 mode = lh->head ? lh->head->mode : TALLY_LMODE_S;
+
+	lh_send_slot(lh, slot, (struct tally_lmsg){
+		.type = TALLY_LM_REVOKE,
+		.mode = asked == TALLY_LH_ASKED_FORCE ? 0 : mode,
+		.flags = lh_revoke_flags[asked],
+		.gen = gen,
+	});
+}
+
 /*
  * REVOKE(gen), once of each kind per tenure.  False: to ask whether it is idle
  * makes no sense, it was asked to leave before and has not.
@@ -133,11 +146,8 @@ static bool lh_ask(struct tally_lh *lh, struct tally_lh_node *node, u64 gen,
 	if (node->asked >= asked)
 		return true;
 	node->asked = asked;
-	lh_send_msg(lh, node, (struct tally_lmsg){
-		.type = TALLY_LM_REVOKE,
-		.flags = lh_revoke_flags[asked],
-		.gen = gen,
-	});
+	if (node->up)
+		lh_revoke(lh, node->slot, gen, asked);
 	return true;
 }
 
@@ -156,10 +166,7 @@ static bool lh_ask_fast(struct tally_lh *lh, u16 slot, u8 asked)
 	if (*mask & bit)
 		return true;
 	*mask |= bit;
-	lh_send_slot(lh, slot, (struct tally_lmsg){
-		.type = TALLY_LM_REVOKE,
-		.flags = lh_revoke_flags[asked],
-	});
+	lh_revoke(lh, slot, 0, asked);
 	return true;
 }
 
@@ -454,11 +461,38 @@ static bool lh_pump_ask(struct tally_lh *lh, u64 state)
 	return lh_ask_all_fast(lh, lh_fast_holders(lh, state), asked);
 }
 
+/*
+ * Queue empty, no cur: REVOKE(.., S) to the readers that were asked to leave.
+ *   The writer that waited has given up, so others may join them again
+ */
+static void lh_pump_stay(struct tally_lh *lh, u64 state)
+{
+	u64 fast = lh->fast_asked & lh->fast & tally_lw_bits(state);
+	struct tally_lh_node *n;
+	u16 slot = 1;
+
+	for (n = lh->shared; n; n = n->next) {
+		if (n->asked != TALLY_LH_ASKED || !lh_room(lh))
+			continue;
+		n->asked = TALLY_LH_ASKED_NOT;
+		if (n->up)
+			lh_revoke(lh, n->slot, n->gen, TALLY_LH_ASKED);
+	}
+	for (; fast; fast >>= 1, slot++) {
+		if (!(fast & 1) || !lh_room(lh))
+			continue;
+		lh->fast_asked &= ~tally_lh_slot_mask(slot);
+		lh_revoke(lh, slot, 0, TALLY_LH_ASKED);
+	}
+}
+
 /* True: more may be possible now.  A try with a user in its way is DENIED. */
 static bool lh_pump_once(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	bool forcing = lh->forced && (lh->hm == TALLY_LH_DRAIN || lh->fast);
 
+	if (!lh->cur && !lh->head)
+		lh_pump_stay(lh, ev->state);
 	if (!lh_room(lh))
 		return false;
 	if (!lh->cur && !lh->shared && !lh->head && !lh->cpu && !forcing)
@@ -477,7 +511,8 @@ static bool lh_pump_once(struct tally_lh *lh, const struct tally_lh_event *ev)
 }
 
 /*
- * 1. DRAIN and owner(word) = 0: MAN, ng = max(ng, token word)
+ * 1. DRAIN and owner(word) = 0: MAN, ng = max(ng, token word).  Only the owner
+ *    was asked; as a reader it is asked again
  * 2. MAN, F not empty, and (bits(word) & F) = 0: F = empty
  * 3. Not DRAIN or MAN: stop.  Grace: grants nothing, clears nothing
  * 4. no cur, SH empty, queue empty: word arenas post FAA(token), FAA(-W); CLRW.
@@ -489,6 +524,8 @@ static void lh_pump(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	if (lh->hm == TALLY_LH_DRAIN && !tally_lw_owner(ev->state)) {
 		lh->hm = TALLY_LH_MAN;
+		lh->fast_idle = 0;
+		lh->fast_asked = 0;
 		lh_raise(lh, ev->token);
 	}
 	if (lh->hm == TALLY_LH_MAN && !(tally_lw_bits(ev->state) & lh->fast)) {

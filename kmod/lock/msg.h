@@ -29,7 +29,7 @@ enum tally_lmsg_type {
 	/* home to client */
 	TALLY_LM_GRANT		= 17,	/* gen, mode, flags VALUE_BAD, value */
 	TALLY_LM_SUCC		= 18,	/* gen, next_{slot,session,gen} */
-	TALLY_LM_REVOKE		= 19,	/* gen, 0: a fast tenure; flags */
+	TALLY_LM_REVOKE		= 19,	/* gen, 0: a fast tenure; mode, flags */
 	TALLY_LM_CANCELLED	= 20,
 	TALLY_LM_DENIED		= 21,
 	TALLY_LM_UPGRADED	= 22,	/* gen of the new X tenure */

@@ -52,7 +52,8 @@ struct lh_case {
 #define SEND(_n, _type, ...) \
 	A(SEND, .slot = (_n), .msg = { .type = TALLY_LM_##_type, ##__VA_ARGS__ })
 #define GRANT(_n, _g) SEND(_n, GRANT, MX, .gen = (_g))
-#define REVOKE(_n, _g) SEND(_n, REVOKE, .gen = (_g))
+#define REVOKE(_n, _g) SEND(_n, REVOKE, MX, .gen = (_g))
+#define REVOKE_S(_n, _g) SEND(_n, REVOKE, MS, .gen = (_g))
 #define GRANT_S(_n, _g) SEND(_n, GRANT, MS, .gen = (_g))
 #define NEXT_IS_1 .next_slot = 1, .next_session = 71
 #define NEXT_IS_2 .next_slot = 2, .next_session = 72
@@ -60,7 +61,7 @@ struct lh_case {
 #define SUCC(_n, _g, _next, _next_g) \
 	SEND(_n, SUCC, .gen = (_g), NEXT_IS_##_next, .next_gen = (_next_g))
 #define IDLE_ONLY(_n, _g) \
-	SEND(_n, REVOKE, .gen = (_g), .flags = TALLY_LMF_IDLE_ONLY)
+	SEND(_n, REVOKE, MX, .gen = (_g), .flags = TALLY_LMF_IDLE_ONLY)
 #define FORCE(_n, _g) SEND(_n, REVOKE, .gen = (_g), .flags = TALLY_LMF_FORCE)
 #define SETW	A(POST_SETW)
 #define SWEEP(_n, _d) A(POST_SWEEP, .slot = (_n), .delta = (_d))
@@ -93,7 +94,7 @@ static const struct lh_case lh_cases[] = {
 	{ "ENQUEUE S, MAN, held: queue, the holder is recalled",
 	  LH(MAN, CUR(1, 7)), 2, RECV(ENQUEUE, W_SET, MS),
 	  LH(MAN, CUR(1, 7), Q(QS(2)), ASKED(1)),
-	  1, { REVOKE(1, 7) } },
+	  1, { REVOKE_S(1, 7) } },
 	{ "ENQUEUE X, MAN, held, a reader is before: queue",
 	  LH(MAN, CUR(1, 7), Q(QS(2)), ASKED(1)), 3,
 	  RECV(ENQUEUE, W_SET, MX),
@@ -443,6 +444,7 @@ static inline const char *lh_case_run(const struct lh_case *c)
 #undef SEND
 #undef GRANT
 #undef REVOKE
+#undef REVOKE_S
 #undef SETW
 #undef CLRW
 #undef VIOLATION

@@ -37,13 +37,28 @@ static bool step_cancel(int i)
 	return true;
 }
 
+/* Does a reader wait, and no writer? */
+static bool readers_only(void)
+{
+	bool readers = false;
+	int i;
+
+	for (i = 0; i < NC; i++) {
+		if (W.c[i].asking && W.c[i].lc.want_mode == TALLY_LMODE_X)
+			return false;
+		readers |= W.c[i].asking;
+	}
+	return readers;
+}
+
 /* Of one that keeps the lock: the node's own users may have to wait for it. */
 static bool step_unlock(int i, bool late)
 {
 	struct xclient *c = &W.c[i];
 
 	if (!c->users || c->upgrading ||
-	    (opt.hog && !c->recalled && !(c->asking && !c->trying)))
+	    (opt.hog && !c->recalled && !(c->asking && !c->trying)) ||
+	    (opt.meet && c->mode == TALLY_LMODE_S && readers_only()))
 		return false;
 	c->users--;
 	if (opt.bug == BUG_BUDGET)
@@ -256,6 +271,13 @@ static bool mistaken_client(struct xclient *c, struct tally_lmsg *msg)
 	    c->lc.last >= msg->gen)
 		c->lc.last = msg->gen - 1;
 	if (opt.bug == BUG_EARLYSUCC && recall && c->lc.st == TALLY_LC_WAIT)
+		return true;
+	if (opt.bug == BUG_SHARE && recall && c->lc.mode == TALLY_LMODE_X &&
+	    c->mode == TALLY_LMODE_S) {
+		c->lc.rv = true;
+		return true;
+	}
+	if (opt.bug == BUG_STAY && recall && msg->mode == TALLY_LMODE_S)
 		return true;
 	return opt.bug == BUG_CACHED && recall &&
 	       c->lc.st == TALLY_LC_CACHED;

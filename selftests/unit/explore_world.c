@@ -369,10 +369,14 @@ static void client_tidy(struct xclient *c)
 
 void client_event(int i, struct tally_lc_event ev)
 {
+	bool recalled = tally_lc_recalled(&W.c[i].lc);
 	struct tally_lc_actions out;
 	int k;
 
 	tally_lc_step(&W.c[i].lc, &ev, &out);
+	/* Readers need not leave for readers, nor for a writer that gave up. */
+	if (recalled && !tally_lc_recalled(&W.c[i].lc))
+		W.c[i].recalled = false;
 	world_require(!out.bug, "the client table finds itself wrong");
 	for (k = 0; k < out.n; k++)
 		client_act(i, &out.a[k]);

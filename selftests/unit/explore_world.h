@@ -54,6 +54,8 @@ enum bug {
 	BUG_CACHED,	/* a cached holder does not hear REVOKE */
 	BUG_BUSY,	/* one that is inside does not answer a try's question */
 	BUG_JOIN,	/* readers join after the recall */
+	BUG_SHARE,	/* readers keep an exclusive tenure from other readers */
+	BUG_STAY,	/* a writer that gave up keeps readers out */
 	BUG_BUDGET,	/* local users follow one another for ever */
 	BUG_CLAIM,	/* a claim counts as a hold when resumed */
 	BUG_CHAINDONE,	/* DONE of a member of the chain, before others, is lost */
@@ -68,6 +70,7 @@ struct options {
 	u8 left[NC];	/* acquisitions of each client */
 	u8 mode[NC];	/* modes each may ask for: bit of TALLY_LMODE_*, 0: X */
 	bool hog;	/* a holder keeps the lock until it is recalled */
+	bool meet;	/* a reader stays until no other waits to read */
 	bool cancel;
 	bool try;
 	bool direct;	/* a client may ask without trying the word */

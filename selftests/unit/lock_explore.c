@@ -66,6 +66,19 @@ static const struct config configs[] = {
 	{ "local", { L211, MIX, .local = true, .budget = 1, .hog = true } },
 	{ "local-cache", { .left = { 3, 1, 0 }, ANY, .local = true,
 			   .cache = true, .budget = 1, .tokens = true } },
+	{ "meet", { .left = { 2, 1, 0 }, ANY, .local = true, .meet = true,
+		    .budget = 1, .updown = true } },
+	{ "meet-3", { L211, .mode = { XS, S, S }, .local = true, .meet = true } },
+	{ "meet-cache", { L211, .mode = { XS, S, XS }, .local = true,
+			  .meet = true, .cache = true } },
+	{ "meet-cpu", { L211, .mode = { XS, S, XS }, .local = true,
+			.meet = true, .cache = true, .budget = 1,
+			.cpu = true } },
+	{ "meet-break", { .left = { 2, 1, 0 }, .mode = { XS, S, 0 },
+			  .local = true, .meet = true, .cache = true,
+			  .brk = true, .faults = 1 } },
+	{ "meet-cancel", { .left = { 2, 0, 1 }, .mode = { XS, 0, X },
+			   .local = true, .meet = true, .cancel = true } },
 	{ "cancel", { L111, MIX, .cancel = true } },
 	{ "try", { L111, MIX, .try = true, .cache = true } },
 	{ "try-hog", { L111, MIX, .try = true, .hog = true, .cache = true } },
@@ -194,6 +207,10 @@ static const struct config bugs[] = {
 		    .bug = BUG_BUSY } },
 	{ "JOIN", { .left = { 3, 1, 0 }, .mode = { S, X, X },
 		    .local = true, .bug = BUG_JOIN } },
+	{ "SHARE", { .left = { 2, 1, 0 }, .mode = { XS, S, 0 }, .local = true,
+		     .meet = true, .cache = true, .bug = BUG_SHARE } },
+	{ "STAY", { .left = { 2, 0, 1 }, .mode = { S, 0, X }, .local = true,
+		    .meet = true, .cancel = true, .bug = BUG_STAY } },
 	{ "BUDGET", { .left = { 3, 1, 0 }, .local = true, .direct = true,
 		      .budget = 1, .bug = BUG_BUDGET } },
 	{ "CLAIM", { L111, MIX, .brk = true, .faults = 1, .bug = BUG_CLAIM } },
@@ -441,7 +458,8 @@ static bool set_option(struct options *o, const char *word)
 		const char *name;
 		bool *flag;
 	} words[] = {
-		{ "hog", &o->hog }, { "cancel", &o->cancel },
+		{ "hog", &o->hog }, { "meet", &o->meet },
+		{ "cancel", &o->cancel },
 		{ "try", &o->try }, { "direct", &o->direct },
 		{ "local", &o->local }, { "cpu", &o->cpu },
 		{ "cache", &o->cache }, { "updown", &o->updown },
@@ -464,7 +482,7 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"lock_explore [-L] [-c NAME] [-b NAME] [-o WORD,..] [-l N,N,N] [-M N,N,N] [-B N] [-f N] [-m MILLIONS]\n"
-		"words: hog cancel try direct local cache updown cpu noslot nolink grace break\n"
+		"words: hog meet cancel try direct local cache updown cpu noslot nolink grace break\n"
 		"       crash rejoin pbreak force region loop tokens\n");
 	return 2;
 }
