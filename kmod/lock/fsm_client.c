@@ -444,12 +444,13 @@ static void lc_look(struct tally_lc *lc, u64 state)
 
 /*
  * completion, failed | ATT: clear rv; ENQUEUE(mode, try), WAIT.  No user wants
- *   it any more: IDLE.  try and old.W = 0 where locks are not cached: -EBUSY,
- *   IDLE (an owner in the word is inside)
+ *   it any more: IDLE.  try and old.W = 0 and old.owner where locks are not
+ *   cached: -EBUSY, IDLE (an owner in the word is inside; a bit may be a claim)
  */
 static void lc_acq_failed(struct tally_lc *lc, u64 state)
 {
-	if (lc->want && lc->want_try && !tally_lw_w(state) && !lc->cache)
+	if (lc->want && lc->want_try && tally_lw_owner(state) &&
+	    !tally_lw_w(state) && !lc->cache)
 		lc_fail(lc, -EBUSY);
 	if (!lc->want) {
 		lc_idle(lc);

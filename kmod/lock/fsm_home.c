@@ -665,6 +665,16 @@ static void lh_loop_reset(struct tally_lh *lh, const struct tally_lh_event *ev)
 
 /* ---- messages and sessions ---- */
 
+/* Does one wait that does not only try? */
+static bool lh_waited_for(const struct tally_lh *lh)
+{
+	const struct tally_lh_node *n = lh->head;
+
+	while (n && n->try)
+		n = n->next;
+	return n || lh->suc_gen[0];
+}
+
 static bool lh_mode_ok(u8 mode)
 {
 	return mode == TALLY_LMODE_X || mode == TALLY_LMODE_S;
@@ -673,8 +683,9 @@ static bool lh_mode_ok(u8 mode)
 /*
  * ENQUEUE(i, mode): F -= i.  FAST: put in queue, post FAA(+W), SETW.  Else put
  *   in queue
- * ENQUEUE(i, mode, try): F -= i.  Others wait (queue or chain not empty) or
- *   grace: DENIED.  Else as without try; pump grants, or asks the holders
+ * ENQUEUE(i, mode, try): F -= i.  Others wait (chain not empty, or not only tries
+ *   in the queue) or grace: DENIED.  Else as without try; pump grants, or asks
+ *   the holders
  */
 static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
 		       const struct tally_lmsg *msg)
@@ -686,7 +697,7 @@ static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
 		return;
 	}
 	lh->fast &= ~tally_lh_slot_mask(node->slot);
-	if (try && (lh->head || lh->suc_gen[0] || lh->grace)) {
+	if (try && (lh_waited_for(lh) || lh->grace)) {
 		lh_send(lh, node, TALLY_LM_DENIED, 0, 0);
 		return;
 	}

@@ -221,10 +221,13 @@ static const struct lh_case lh_tenure_cases[] = {
 	  LH(MAN, CUR(1, 7), Q(QT(2)), ASKED_IDLE(1)), 1,
 	  RECV(REL, W_SET, .gen = 7), LH(MAN, CUR(2, 8)),
 	  1, { GRANT(2, 8) } },
-	{ "try behind another one: DENIED",
+	{ "try behind another one: queue",
 	  LH(MAN, CUR(1, 7), Q(QT(2)), ASKED_IDLE(1)), 3,
 	  RECV(ENQUEUE, W_SET, MX, TRY),
-	  LH(MAN, CUR(1, 7), Q(QT(2)), ASKED_IDLE(1)),
+	  LH(MAN, CUR(1, 7), Q(QT(2), QT(3)), ASKED_IDLE(1)), 0 },
+	{ "try behind one that waits, behind a try: DENIED",
+	  LH(SETW, Q(QT(1), 2)), 3, RECV(ENQUEUE, 0, MX, TRY),
+	  LH(SETW, Q(QT(1), 2)),
 	  1, { SEND(3, DENIED) } },
 
 	/* ---- break by an administrator ---- */

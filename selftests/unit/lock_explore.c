@@ -81,6 +81,7 @@ static const struct config configs[] = {
 			   .local = true, .meet = true, .cancel = true } },
 	{ "cancel", { L111, MIX, .cancel = true } },
 	{ "try", { L111, MIX, .try = true, .cache = true } },
+	{ "try-3", { L111, ANY, .try = true } },
 	{ "try-hog", { L111, MIX, .try = true, .hog = true, .cache = true } },
 	{ "updown", { L111, MIX, .updown = true, .cache = true } },
 	{ "updown-2", { .left = { 2, 2, 0 }, ANY, .updown = true } },
