@@ -267,8 +267,7 @@ int object_add(const struct object_type *type, int argc, char **argv)
 		[OWN] = { .key = NULL },
 		[SETTINGS + SETTINGS_COUNT] = { .key = NULL },
 	};
-	const struct timespec nap = { .tv_nsec = 20000000 };
-	int err = 0, status, tries = 150;	/* the module gives up after 2 s */
+	int err = 0;
 	struct path path;
 
 	own_arg(type, &val, &args[OWN]);
@@ -278,8 +277,6 @@ int object_add(const struct object_type *type, int argc, char **argv)
 		return USAGE;
 	if (here(type, "add", &path))
 		return FAILED;
-again:
-	req.quiet = tries ? EAGAIN : 0;
 	if (begin(&req, TALLY_CMD_OBJECT_ADD, type, "add", &path))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_OBJECT_NODE, val.node);
@@ -294,14 +291,8 @@ again:
 	err |= put_settings(req.msg, &set, &args[SETTINGS]);
 	if (tnl_ready(&req, err))
 		return FAILED;
-	status = tnl_talk(&req, TALLY_A_OBJECT_MAX,
-			  opt.json ? show_object : NULL);
-	/* An arena that has just been made takes locks when it has its mode. */
-	if (status && req.error == EAGAIN && tries--) {
-		nanosleep(&nap, NULL);
-		goto again;
-	}
-	return status;
+	return tnl_talk(&req, TALLY_A_OBJECT_MAX,
+			opt.json ? show_object : NULL);
 }
 
 /* ARENA/OBJECT [ node NODE ], of an arena here. */

@@ -379,10 +379,6 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	u8 mode = READ_ONCE(arena->mode);
 	u32 flags = 0;
 
-	if (mode == TALLY_MODE_AUTO) {
-		*reason = "the arena has not found its mode yet";
-		return -EAGAIN;
-	}
 	scoped_guard(mutex, &arena->lock)
 		tenure = max(tenure, arena->tenure);
 	mutex_init(&h->lock);
@@ -409,6 +405,10 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 
 	rep->lock_class = h->class;
 	guard(mutex)(&h->lock);
+	/* Made before its arena had a mode, and not used by anybody yet. */
+	if (object->arena->mode == TALLY_MODE_CPU && !h->lh.cpu)
+		tally_lh_init(&h->lh, TALLY_LH_CPU |
+			      (h->lh.grace ? TALLY_LH_GRACE : 0), h->lh.ng);
 	rep->lock_cache = h->set.cache;
 	rep->lock_grants = cpu_to_be16(h->set.grants);
 	rep->lock_ms = cpu_to_be16(h->set.ms);
