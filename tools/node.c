@@ -208,7 +208,8 @@ static void show_user(struct nlattr **a, struct nlmsghdr *hdr)
 	out_str("what", NULL, tnl_str(a[TALLY_A_USER_WHAT]));
 	if (a[TALLY_A_USER_OBJECT])
 		out_str("object", NULL, tnl_str(a[TALLY_A_USER_OBJECT]));
-	out_u64("pid", "pid", tnl_num(a[TALLY_A_USER_PID]), "");
+	if (a[TALLY_A_USER_PID])
+		out_u64("pid", "pid", tnl_num(a[TALLY_A_USER_PID]), "");
 	out_str("comm", NULL, tnl_str(a[TALLY_A_USER_COMM]));
 	out_end();
 }

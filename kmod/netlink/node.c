@@ -210,10 +210,16 @@ int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 static bool fill_user(struct sk_buff *skb, void *hdr, void *entry)
 {
 	const struct tally_user *user = entry;
+	struct task_struct *task;
+	pid_t pid;
 
+	rcu_read_lock();
+	task = tally_user_task(user->pid);
+	pid = task ? task_tgid_nr(task) : 0;
+	rcu_read_unlock();
 	return nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ||
 	       tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ||
-	       nla_put_u32(skb, TALLY_A_USER_PID, user->pid) ||
+	       (pid && nla_put_u32(skb, TALLY_A_USER_PID, pid)) ||
 	       tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm);
 }
 

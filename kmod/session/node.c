@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/sched.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
 #include "session/node.h"
 
 static void node_release(struct kref *ref)
@@ -52,7 +53,7 @@ void tally_user_add(struct tally_node *node, struct tally_user *user,
 		    const char *what, const char *arena, const char *object)
 {
 	user->what = what;
-	user->pid = task_tgid_nr(current);
+	user->pid = get_pid(task_tgid(current));
 	get_task_comm(user->comm, current);
 	snprintf(user->object, sizeof(user->object), "%s%s%s", arena,
 		 *object ? "/" : "", object);
@@ -63,7 +64,16 @@ void tally_user_add(struct tally_node *node, struct tally_user *user,
 
 void tally_user_del(struct tally_node *node, struct tally_user *user)
 {
-	guard(mutex)(&node->lock);
-	list_del(&user->list);
+	scoped_guard(mutex, &node->lock)
+		list_del(&user->list);
+	put_pid(user->pid);
+}
+
+/* The process of a user, unless it has ended. Under RCU, any context. */
+struct task_struct *tally_user_task(struct pid *pid)
+{
+	struct task_struct *task = pid_task(pid, PIDTYPE_TGID);
+
+	return task && atomic_read(&task->signal->live) ? task : NULL;
 }
 

@@ -71,15 +71,15 @@ struct tally_node_config {
  * @id: of this user of the node; larger than those before it in the list
  * @what: "file", "mount", "kernel"
  * @object: ARENA/OBJECT, ARENA or ""
- * @pid: the task that opened it
- * @comm: name of that task
+ * @pid: the process that opened it, referenced; it may have ended
+ * @comm: its name then
  */
 struct tally_user {
 	struct list_head list;
 	u64 id;
 	const char *what;
 	char object[2 * TALLY_NAME_SIZE];
-	pid_t pid;
+	struct pid *pid;
 	char comm[16];
 };
 
@@ -227,5 +227,6 @@ void tally_node_news(struct tally_node *node, const char *event,
 void tally_user_add(struct tally_node *node, struct tally_user *user,
 		    const char *what, const char *arena, const char *object);
 void tally_user_del(struct tally_node *node, struct tally_user *user);
+struct task_struct *tally_user_task(struct pid *pid);
 
 #endif
