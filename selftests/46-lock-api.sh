@@ -12,10 +12,11 @@ need_rdma
 # Beside the module under test; by hand, say where.
 test_ko=${TALLY_API_USER:-$(dirname "${MODULE:-.}")/tally_api_user.ko}
 [ -e "$test_ko" ] || skip_all "no module tally_api_user"
+. "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
 lost=/sys/module/tally_api_user/parameters/lost
-plan 9
+plan 12
 
 lost_once() {
 	[ "$(cat $lost)" = 1 ]
@@ -27,7 +28,15 @@ unload() {
 defer unload
 
 check "two nodes with a lock" eval 'add_nodes a b && tally arena add t access rw node a &&
-	tally lock add t/l class region node a'
+	tally lock add t/l class region node a &&
+	tally lock set t/l budget 1 within 20000 node a'
+stop_at lock_bind 3000
+begin cancels insmod "$test_ko" home=a node=b lock=t/l crosses=1
+cancels=$begun
+check "a request is on its way into the lock" stopped_at lock_bind
+check "it is cancelled before it is there, and not granted" wait "$cancels"
+go_on lock_bind
+check "the user of it has gone" unload
 check "requests are answered as they should be" insmod "$test_ko" home=a node=b lock=t/l
 check "a kernel user is shown" eval 'tally node show users b | grep -q kernel.*t/l'
 check "the session with the home ends" tally peer del a node b

@@ -13,7 +13,7 @@ static struct tally_handle *api_find_path(struct tally_node *node,
 					  const char *path, long timeout)
 {
 	const char *slash = strchr(path, '/');
-	char arena[2 * TALLY_NAME_SIZE];
+	char arena[2 * TALLY_NAME_SIZE], *at;
 	struct tally_handle *handle;
 	struct tally_view *view;
 
@@ -21,7 +21,10 @@ static struct tally_handle *api_find_path(struct tally_node *node,
 		return ERR_PTR(-EINVAL);
 	memcpy(arena, path, slash - path);
 	arena[slash - path] = '\0';
-	if (!tally_name_valid(slash + 1, strlen(slash + 1)))
+	at = strchrnul(arena, '@');
+	if (!tally_name_valid(arena, at - arena) ||
+	    (*at && !tally_name_valid(at + 1, strlen(at + 1))) ||
+	    !tally_name_valid(slash + 1, strlen(slash + 1)))
 		return ERR_PTR(-EINVAL);
 	view = tally_view_find(node, arena, timeout);
 	if (IS_ERR(view))

@@ -80,8 +80,8 @@ static int actor_take(struct tally_lock *lock)
 	u64 token;
 	int err;
 
-	err = tally_lock_acquire_sync(lock, &token, TIMEOUT);
-	return err ? err : tally_lock_release_sync(lock);
+	err = tally_lock_acquire(lock, TALLY_LOCK_EX, &token, TIMEOUT);
+	return err ? err : tally_lock_release(lock);
 }
 
 /* Taken and given back to its home, which costs two round trips. */
@@ -95,8 +95,8 @@ int actor_lock_shared(struct actor *a)
 	u64 token;
 	int err;
 
-	err = tally_lock_acquire_shared(a->lock, &token, TIMEOUT);
-	return err ? err : tally_lock_release_sync(a->lock);
+	err = tally_lock_acquire(a->lock, TALLY_LOCK_SH, &token, TIMEOUT);
+	return err ? err : tally_lock_release(a->lock);
 }
 
 /* Costs nothing on the wire as long as no other node asks. */
@@ -115,11 +115,11 @@ int actor_lock_pass(struct actor *a)
 	int err, passed;
 	u64 token;
 
-	err = tally_lock_acquire_sync(a->lock, &token, TIMEOUT);
+	err = tally_lock_acquire(a->lock, TALLY_LOCK_EX, &token, TIMEOUT);
 	if (err)
 		return err;
 	passed = guard_pass_token(a->guard, a->who, token);
-	err = tally_lock_release_sync(a->lock);
+	err = tally_lock_release(a->lock);
 	return passed ? passed : err;
 }
 

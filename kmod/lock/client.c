@@ -136,9 +136,11 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 	complete(&req->wake);
 }
 
-/* With c->lock: the one that asked for exclusive has left. */
-void tally_lock_no_upgrade(struct tally_lock_client *c)
+/* With c->lock: the one that asked for exclusive does not hold it any more. */
+void tally_lock_no_upgrade(struct tally_lock_client *c, int status)
 {
+	c->upgrader->status = status;
+	complete(&c->upgrader->wake);
 	c->upgrader = NULL;
 	c->pending &= ~TALLY_LOCK_UPGRADE;
 }
@@ -156,11 +158,8 @@ static void lock_lost(struct tally_lock_client *c)
 			       TALLY_STAT_LOCK_LOST);
 		req->state = TALLY_LOCK_REQ_LOST;
 		req->news(req, TALLY_LOCK_NEWS_LOST);
-		if (c->upgrader != req)
-			continue;
-		tally_lock_no_upgrade(c);
-		req->status = -ESTALE;
-		complete(&req->wake);
+		if (c->upgrader == req)
+			tally_lock_no_upgrade(c, -ESTALE);
 	}
 }
 
@@ -349,6 +348,7 @@ static void lock_event_want(struct tally_lock_client *c,
 
 	req = list_first_entry(&c->queue, struct tally_lock_req, list);
 	list_del_init(&req->list);
+	req->asked_at = jiffies;
 	c->wanted = req;
 	ev->kind = TALLY_LCE_WANT;
 	ev->mode = req->mode;
@@ -537,6 +537,24 @@ static void lock_send(struct tally_lock_client *c)
 }
 
 /*
+ * With c->lock: the request that comes first waits for a user of this node, so
+ * tries behind it are in vain.
+ */
+static void lock_no_tries(struct tally_lock_client *c)
+{
+	struct tally_lock_req *req, *next;
+
+	if (!c->wanted || c->lc.st != TALLY_LC_HOLD)
+		return;
+	list_for_each_entry_safe(req, next, &c->queue, list) {
+		if (!req->try)
+			continue;
+		list_del_init(&req->list);
+		tally_lock_req_end(req, -EWOULDBLOCK);
+	}
+}
+
+/*
  * Do what has been noted, unless that is being done. Any context; the caller
  * has c->lock, which is given up, and keeps the handle.
  */
@@ -571,6 +589,7 @@ void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 		tally_conn_put(conn);
 		spin_lock_irqsave(&c->lock, flags);
 	}
+	lock_no_tries(c);
 	c->running = false;
 	send = !c->sending && c->out_head != c->out_tail;
 	c->sending |= send;

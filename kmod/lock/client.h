@@ -42,8 +42,10 @@ struct tally_lock_req {
 	int status;			/* why there is no grant, or no X */
 	u64 token;			/* fencing token while HELD */
 	u64 granted_at;			/* CLOCK_BOOTTIME ns */
-	pid_t pid;			/* for `show`; 0: kernel code */
-	char comm[TASK_COMM_LEN];	/* of that task, or the kernel's user */
+	/* For `show`: who asked for it and, of a file, who opened that. */
+	struct pid *asker;		/* NULL: kernel code */
+	struct pid *opener;		/* or NULL; the caller's */
+	unsigned long asked_at;		/* jiffies, of this node, then of the home */
 	bool try;			/* it does not want to wait */
 	bool interruptible;		/* any signal ends its wait */
 	bool recalled;			/* it was told: another node waits */
@@ -189,7 +191,7 @@ void tally_lock_clients_exit(void);
 /* With c->lock: */
 bool tally_lock_lease_valid(struct tally_lock_client *c);
 void tally_lock_req_end(struct tally_lock_req *req, int status);
-void tally_lock_no_upgrade(struct tally_lock_client *c);
+void tally_lock_no_upgrade(struct tally_lock_client *c, int status);
 void tally_lock_run_unlock(struct tally_lock_client *c, unsigned long flags)
 	__releases(&c->lock);
 

@@ -8,6 +8,9 @@
  * caller could write to it. From LOCK_EX to LOCK_SH nothing comes in between;
  * from LOCK_SH to LOCK_EX only if no other user has or wants the lock, else it
  * is given up and acquired anew, as flock(2) says: with LOCK_NB it may be gone.
+ *
+ * A signal ends the wait, and what it does not end goes on behind it: a stop, a
+ * freezer, a debugger, a handler with SA_RESTART.
  */
 #include <linux/mutex.h>
 #include <linux/poll.h>
@@ -50,6 +53,7 @@ static int lockf_open(struct inode *inode, struct file *file)
 	tally_lock_req_init(&lf->req, lf->file.handle, lockf_news);
 	/* As flock(2) is elsewhere: alarms end the wait. */
 	lf->req.interruptible = true;
+	lf->req.opener = lf->file.user.pid;
 	return 0;
 }
 
@@ -57,7 +61,8 @@ static int lockf_release(struct inode *inode, struct file *file)
 {
 	struct lock_file *lf = file->private_data;
 
-	tally_lock_release(&lf->req);
+	tally_lock_req_release(&lf->req);
+	tally_lock_req_destroy(&lf->req);
 	mutex_destroy(&lf->busy);
 	return tally_file_release(inode, file);
 }
@@ -69,13 +74,14 @@ static int lockf_convert(struct lock_file *lf, u8 mode, bool try, long timeout)
 
 	if (lf->req.mode == mode)
 		return 0;
-	if (mode == TALLY_LMODE_S)
-		return tally_lock_downgrade(&lf->req);
-	err = tally_lock_upgrade(&lf->req);
-	if (err != -EDEADLK && err != -EAGAIN)
+	err = mode == TALLY_LMODE_S ? tally_lock_req_downgrade(&lf->req) :
+				      tally_lock_req_upgrade(&lf->req);
+	if (err == -EDEADLK || err == -EAGAIN)
+		err = tally_lock_req_release(&lf->req) ?: -ECANCELED;
+	/* Another thread of the file may have released it before we did. */
+	if (err != -ECANCELED && err != -EINVAL)
 		return err;
-	err = tally_lock_release(&lf->req);
-	return err ?: tally_lock_acquire(&lf->req, mode, try, timeout);
+	return tally_lock_req_acquire(&lf->req, mode, try, timeout);
 }
 
 /* @convert: one that holds it already may change to @mode. */
@@ -92,11 +98,11 @@ static int lockf_acquire(struct file *file, u8 mode, bool try, long timeout,
 	if (try && !mutex_trylock(&lf->busy))
 		return -EWOULDBLOCK;
 	if (!try && mutex_lock_interruptible(&lf->busy))
-		return -EINTR;
+		return -ERESTARTSYS;
 	/* One that was lost stays so until the caller has seen it: LOCK_UN. */
 	err = tally_lock_req_idle(&lf->req);
 	if (!err)
-		err = tally_lock_acquire(&lf->req, mode, try, timeout);
+		err = tally_lock_req_acquire(&lf->req, mode, try, timeout);
 	else if (err == -EALREADY && convert)
 		err = lockf_convert(lf, mode, try, timeout);
 	mutex_unlock(&lf->busy);
@@ -118,16 +124,25 @@ static int lockf_flock(struct file *file, int cmd, struct file_lock *fl)
 				     true);
 	case F_UNLCK:
 		/* As elsewhere, unlocking what is not locked is no error. */
-		err = tally_lock_release(&lf->req);
+		err = tally_lock_req_release(&lf->req);
 		return err == -EINVAL ? 0 : err;
 	default:
 		return -EOPNOTSUPP;
 	}
 }
 
+/* Not 0, which would be for ever. */
+static u32 lockf_rest(u32 ms, unsigned long spent)
+{
+	unsigned int spent_ms = jiffies_to_msecs(spent);
+
+	return spent_ms < ms ? ms - spent_ms : 1;
+}
+
 static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 {
 	struct lock_file *lf = file->private_data;
+	unsigned long start = jiffies;
 	struct tally_ioc_lock arg;
 	int err;
 
@@ -142,6 +157,11 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 			    TALLY_LMODE_S : TALLY_LMODE_X,
 			    arg.flags & TALLY_LOCK_TRY,
 			    tally_fs_timeout(arg.timeout_ms), false);
+	/* What goes on after the signal does so for the rest of its time. */
+	if (err == -ERESTARTSYS && arg.timeout_ms &&
+	    put_user(lockf_rest(arg.timeout_ms, jiffies - start),
+		     &uarg->timeout_ms))
+		return -EFAULT;
 	return err ?: put_user(READ_ONCE(lf->req.token), &uarg->token);
 }
 
@@ -153,7 +173,7 @@ static int lockf_ioc_upgrade(struct lock_file *lf, u64 __user *token)
 		return -EFAULT;
 	if (mutex_lock_killable(&lf->busy))
 		return -EINTR;
-	err = tally_lock_upgrade(&lf->req);
+	err = tally_lock_req_upgrade(&lf->req);
 	mutex_unlock(&lf->busy);
 	return err ?: put_user(READ_ONCE(lf->req.token), token);
 }
@@ -164,7 +184,7 @@ static int lockf_ioc_downgrade(struct lock_file *lf)
 
 	if (mutex_lock_killable(&lf->busy))
 		return -EINTR;
-	err = tally_lock_downgrade(&lf->req);
+	err = tally_lock_req_downgrade(&lf->req);
 	mutex_unlock(&lf->busy);
 	return err;
 }
@@ -173,16 +193,16 @@ static int lockf_ioc_stat(struct lock_file *lf,
 			  struct tally_ioc_lockstat __user *uarg)
 {
 	struct tally_ioc_lockstat arg = {
-		.held = tally_lock_held(&lf->req),
-		.lost = tally_lock_lost(&lf->req),
+		.held = tally_lock_req_held(&lf->req),
+		.lost = tally_lock_req_lost(&lf->req),
 	};
 
 	if (lockf_state(lf) != TALLY_LOCK_REQ_IDLE)
 		arg.token = READ_ONCE(lf->req.token);
 	if (arg.held) {
-		arg.lease_ms = tally_lock_lease_left(&lf->req);
+		arg.lease_ms = tally_lock_req_lease_left(&lf->req);
 		arg.shared = READ_ONCE(lf->req.mode) == TALLY_LMODE_S;
-		arg.recalled = tally_lock_recalled(&lf->req);
+		arg.recalled = tally_lock_req_recalled(&lf->req);
 	}
 	return copy_to_user(uarg, &arg, sizeof(arg)) ? -EFAULT : 0;
 }
@@ -195,7 +215,7 @@ static long lockf_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case TALLY_IOC_LOCK:
 		return lockf_ioc_lock(file, (void __user *)arg);
 	case TALLY_IOC_UNLOCK:
-		return tally_lock_release(&lf->req);
+		return tally_lock_req_release(&lf->req);
 	case TALLY_IOC_DOWNGRADE:
 		return lockf_ioc_downgrade(lf);
 	case TALLY_IOC_UPGRADE:
@@ -212,9 +232,9 @@ static __poll_t lockf_poll(struct file *file, struct poll_table_struct *table)
 	struct lock_file *lf = file->private_data;
 
 	poll_wait(file, &lf->wait, table);
-	if (tally_lock_lost(&lf->req))
+	if (tally_lock_req_lost(&lf->req))
 		return EPOLLERR | EPOLLPRI;
-	return tally_lock_recalled(&lf->req) ? EPOLLPRI : 0;
+	return tally_lock_req_recalled(&lf->req) ? EPOLLPRI : 0;
 }
 
 const struct file_operations tally_lock_ops = {

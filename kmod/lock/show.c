@@ -75,6 +75,27 @@ static u64 who_ms_since(u64 at)
 	return div_u64(ktime_get_boottime_ns() - at, NSEC_PER_MSEC);
 }
 
+/*
+ * With c->lock: the process that asked for it. An open file may outlive that,
+ * like one of a shell that had flock(1) ask: then the one that opened it. None
+ * if both have gone.
+ */
+static void who_task(const struct tally_lock_req *req,
+		     struct tally_rep_who *rep)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = tally_user_task(req->asker) ?: tally_user_task(req->opener);
+	if (task) {
+		rep->pid = cpu_to_be32(task_tgid_nr(task));
+		strscpy_pad(rep->comm, task->comm, sizeof(rep->comm));
+	} else if (!req->asker) {
+		strscpy_pad(rep->comm, "kernel", sizeof(rep->comm));
+	}
+	rcu_read_unlock();
+}
+
 /* What this node has of a lock, and a user inside. Any context. */
 static void who_is(struct tally_handle *handle, struct tally_rep_who *rep)
 {
@@ -87,9 +108,8 @@ static void who_is(struct tally_handle *handle, struct tally_rep_who *rep)
 	req = list_first_entry_or_null(&c->holders, typeof(*req), list);
 	if (req) {
 		rep->state = TALLY_WHO_INSIDE;
-		rep->pid = cpu_to_be32(req->pid);
 		rep->age_ms = cpu_to_be64(who_ms_since(req->granted_at));
-		strscpy_pad(rep->comm, req->comm, sizeof(rep->comm));
+		who_task(req, rep);
 	} else if (c->lc.st == TALLY_LC_CACHED) {
 		rep->state = TALLY_WHO_CACHED;
 	}

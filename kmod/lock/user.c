@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Locks for their users on this node. */
+#include <linux/pid.h>
 #include "lock/user.h"
+#include "base/deadline.h"
 #include "base/delay.h"
 #include "client/handle.h"
 #include "lock/wire.h"
@@ -8,7 +10,7 @@
 #include "session/session.h"
 
 /* Longer than a few operations take, short beside waiting for a holder. */
-#define LOCK_HELP	((long)max(HZ / 50, 2))
+#define LOCK_SOON	((long)max(HZ / 50, 2))
 
 /*
  * The highest slot whose nodes use the words of locks. To a home a node that
@@ -75,12 +77,26 @@ void tally_lock_req_init(struct tally_lock_req *req,
 	req->news = news;
 }
 
+/* @req holds nothing and asks for nothing any more. */
+void tally_lock_req_destroy(struct tally_lock_req *req)
+{
+	put_pid(req->asker);
+}
+
 /* Why @req cannot ask for the lock, -EALREADY or -ESTALE, or 0. */
 int tally_lock_req_idle(struct tally_lock_req *req)
 {
 	if (READ_ONCE(req->state) == TALLY_LOCK_REQ_IDLE)
 		return 0;
-	return tally_lock_held(req) ? -EALREADY : -ESTALE;
+	return tally_lock_req_held(req) ? -EALREADY : -ESTALE;
+}
+
+/* With c->lock: must one that asks now wait for a user, as far as is known? */
+static bool lock_in_use(struct tally_lock_client *c)
+{
+	return c->wanted && !c->wanted->try &&
+	       (c->lc.st == TALLY_LC_HOLD ||
+		time_after(jiffies, c->wanted->asked_at + LOCK_SOON));
 }
 
 static void lock_enqueue(struct tally_lock_req *req, bool try)
@@ -94,10 +110,11 @@ static void lock_enqueue(struct tally_lock_req *req, bool try)
 		tally_handle_get(req->handle);
 	}
 	req->try = try;
+	req->asked_at = jiffies;
 	req->status = 0;
 	req->state = TALLY_LOCK_REQ_WAITING;
 	reinit_completion(&req->wake);
-	if (try && (c->wanted || !list_empty(&c->queue)))
+	if (try && lock_in_use(c))
 		tally_lock_req_end(req, -EWOULDBLOCK);
 	else
 		list_add_tail(&req->list, &c->queue);
@@ -109,40 +126,91 @@ static int lock_result(struct tally_lock_req *req)
 	return req->state == TALLY_LOCK_REQ_HELD ? 0 : req->status;
 }
 
-/*
- * @req is not wanted any more, @why is what its status becomes. Any context but
- * hard interrupts; does not wait. True if it ends, now or soon, without the
- * lock; false if it has been answered before.
- */
-bool tally_lock_cancel(struct tally_lock_req *req, int why)
+static void lock_cancel_unlock(struct tally_lock_client *c,
+			       struct tally_lock_req *req, int why,
+			       unsigned long flags)
+	__releases(&c->lock)
 {
-	struct tally_lock_client *c = tally_lock_client(req->handle);
-	unsigned long flags;
-	bool waits;
-
-	spin_lock_irqsave(&c->lock, flags);
-	waits = req->state == TALLY_LOCK_REQ_WAITING;
-	if (waits && c->wanted == req) {
+	if (req->state == TALLY_LOCK_REQ_WAITING && c->wanted == req) {
 		req->status = why;
 		c->pending |= TALLY_LOCK_CANCEL;
-	} else if (waits) {
+	} else if (req->state == TALLY_LOCK_REQ_WAITING) {
 		list_del_init(&req->list);
 		tally_lock_req_end(req, why);
 	}
 	tally_lock_run_unlock(c, flags);
-	return waits;
 }
 
-/* The caller does not wait any longer; the answer may have come just now. */
-static int lock_give_up(struct tally_lock_req *req, int why)
+/*
+ * @req is not wanted any more: it ends, now or soon, with @why as its status,
+ * unless it has been answered before. Any context but hard interrupts; does not
+ * wait.
+ */
+void tally_lock_req_cancel(struct tally_lock_req *req, int why)
 {
-	tally_lock_cancel(req, why);
-	wait_for_completion(&req->wake);
-	if (why == -EINTR && req->state == TALLY_LOCK_REQ_HELD) {
-		tally_lock_release(req);
-		return -EINTR;
+	struct tally_lock_client *c = tally_lock_client(req->handle);
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->lock, flags);
+	lock_cancel_unlock(c, req, why, flags);
+}
+
+/*
+ * A try waits for an answer, not for users: for what others of this node have
+ * asked for only as long as operations take, and for the home while a holder
+ * may be asked. One out of reach is as good as a no. Any context but hard
+ * interrupts. Return: 0: it has been answered; else jiffies after which to look
+ * again.
+ */
+long tally_lock_req_try_check(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = tally_lock_client(req->handle);
+	u32 lease = c->handle->view->node->config.lease_ms;
+	unsigned long flags;
+	long left = 0;
+
+	spin_lock_irqsave(&c->lock, flags);
+	if (req->state == TALLY_LOCK_REQ_WAITING) {
+		left = c->wanted == req ? msecs_to_jiffies(lease / 2) + 1 :
+					  LOCK_SOON;
+		left = max(1L, (long)(req->asked_at + left - jiffies));
 	}
+	if (left != 1)
+		spin_unlock_irqrestore(&c->lock, flags);
+	else
+		lock_cancel_unlock(c, req, -EWOULDBLOCK, flags);
+	return left;
+}
+
+/* Wait for the answer, or until there is no more time, or a signal. */
+static int lock_wait(struct tally_lock_req *req, bool try,
+		     const struct tally_until *until)
+{
+	long left = tally_until_left(until), ret;
+
+	do {
+		if (try)
+			left = min(left, tally_lock_req_try_check(req));
+		ret = req->interruptible ?
+		      wait_for_completion_interruptible_timeout(&req->wake,
+								left) :
+		      wait_for_completion_killable_timeout(&req->wake, left);
+		if (ret > 0)
+			return lock_result(req);
+		left = tally_until_left(until);
+	} while (!ret && left);
+	/* The answer may come just now. */
+	tally_lock_req_cancel(req, !ret ? -ETIMEDOUT :
+			       req->interruptible ? -ERESTARTSYS : -EINTR);
+	wait_for_completion(&req->wake);
 	return lock_result(req);
+}
+
+/* @req is idle. */
+static void lock_set_asker(struct tally_lock_req *req, struct pid *pid)
+{
+	put_pid(req->asker);
+	req->asker = pid;
 }
 
 /* Inside the handle, which is left. */
@@ -184,7 +252,7 @@ static bool lock_help(struct tally_lock_req *req, long timeout)
 	if (!conn)
 		return false;
 	tally_cq_help(&conn->cq, own, &req->wake,
-		      min(timeout, LOCK_HELP), &c->polls);
+		      min(timeout, LOCK_SOON), &c->polls);
 	spin_lock_irqsave(&c->lock, flags);
 	req->conn = NULL;
 	answered = req->state != TALLY_LOCK_REQ_WAITING;
@@ -194,43 +262,32 @@ static bool lock_help(struct tally_lock_req *req, long timeout)
 }
 
 /**
- * tally_lock_acquire - get the lock for this task
+ * tally_lock_req_acquire - get the lock for this task
  * @req: idle, see tally_lock_req_idle(); the caller sees to it that it stays so
  * @mode: TALLY_LMODE_*
  * @try: do not wait for any user
  * @timeout: jiffies, MAX_SCHEDULE_TIMEOUT for none
  *
- * Context: process; sleeps, killable; or, if @req says so, any signal ends it.
+ * Context: process; sleeps, killable; or, if @req says so, any signal ends it:
+ * -ERESTARTSYS then.
  * Return: 0 with @req->token; -EWOULDBLOCK (@try), -ETIMEDOUT, -EINTR, -EACCES,
  * -EIDRM, -ESTALE, -ENOTCONN, -ESHUTDOWN: not acquired.
  */
-int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
+int tally_lock_req_acquire(struct tally_lock_req *req, u8 mode, bool try,
 		       long timeout)
 {
-	/* A holder out of reach, which cannot be asked, is as good as a no. */
-	u32 lease = req->handle->view->node->config.lease_ms;
-	long limit = msecs_to_jiffies(lease / 2) + 1;
-	long left;
+	struct tally_until until = tally_until(timeout);
 	int err;
 
 	req->mode = mode;
-	req->pid = task_tgid_nr(current);
-	strscpy(req->comm, current->comm, sizeof(req->comm));
+	lock_set_asker(req, get_pid(task_tgid(current)));
 	err = tally_handle_enter(req->handle, timeout) ?: lock_ask(req, try);
 	if (err)
 		return err;
-	if (timeout > 0 && lock_help(req, timeout))
+	timeout = tally_until_left(&until);
+	if (timeout && lock_help(req, timeout))
 		return lock_result(req);
-	try &= limit < timeout;
-	if (try)
-		timeout = limit;
-	left = req->interruptible ?
-	       wait_for_completion_interruptible_timeout(&req->wake, timeout) :
-	       wait_for_completion_killable_timeout(&req->wake, timeout);
-	if (left > 0)
-		return lock_result(req);
-	return lock_give_up(req, left ? -EINTR :
-				 try ? -EWOULDBLOCK : -ETIMEDOUT);
+	return lock_wait(req, try, &until);
 }
 
 /*
@@ -239,11 +296,10 @@ int tally_lock_acquire(struct tally_lock_req *req, u8 mode, bool try,
  * -ENOTCONN, -ESHUTDOWN: it will not; -EAGAIN: only a call that sleeps can find
  * the lock again.
  */
-int tally_lock_request(struct tally_lock_req *req, u8 mode, bool try)
+int tally_lock_req_ask(struct tally_lock_req *req, u8 mode, bool try)
 {
 	req->mode = mode;
-	req->pid = 0;
-	strscpy(req->comm, "kernel", sizeof(req->comm));
+	lock_set_asker(req, NULL);
 	return tally_handle_try_enter(req->handle) ?: lock_ask(req, try);
 }
 
@@ -251,7 +307,7 @@ int tally_lock_request(struct tally_lock_req *req, u8 mode, bool try)
  * Give the lock back. Any context but hard interrupts; does not wait. 0;
  * -ESTALE: it had been lost; -EINVAL: it is not held.
  */
-int tally_lock_release(struct tally_lock_req *req)
+int tally_lock_req_release(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
@@ -264,7 +320,7 @@ int tally_lock_release(struct tally_lock_req *req)
 		list_del_init(&req->list);
 		c->unlocks++;
 		if (c->upgrader == req)
-			tally_lock_no_upgrade(c);
+			tally_lock_no_upgrade(c, -ECANCELED);
 	} else {
 		err = req->state == TALLY_LOCK_REQ_LOST ? -ESTALE : -EINVAL;
 	}
@@ -307,7 +363,7 @@ static int lock_change(struct tally_lock_req *req, u8 mode, u16 what)
  * Go on holding it shared. Any context but hard interrupts; does not wait. 0;
  * -ESTALE: it has been lost; -EINVAL: it is not held exclusively.
  */
-int tally_lock_downgrade(struct tally_lock_req *req)
+int tally_lock_req_downgrade(struct tally_lock_req *req)
 {
 	return lock_change(req, TALLY_LMODE_X, TALLY_LOCK_DOWNGRADE);
 }
@@ -315,9 +371,9 @@ int tally_lock_downgrade(struct tally_lock_req *req)
 /*
  * Ask to hold it exclusively. Any context but hard interrupts; does not wait.
  * 0: news() tells GRANTED or LOST, with req->status; the errors of
- * tally_lock_upgrade() that are known at once: it will not.
+ * tally_lock_req_upgrade() that are known at once: it will not.
  */
-int tally_lock_request_upgrade(struct tally_lock_req *req)
+int tally_lock_req_ask_upgrade(struct tally_lock_req *req)
 {
 	return lock_change(req, TALLY_LMODE_S, TALLY_LOCK_UPGRADE);
 }
@@ -326,12 +382,13 @@ int tally_lock_request_upgrade(struct tally_lock_req *req)
  * Hold it exclusively, if no other user is in the way. Process context; sleeps,
  * killable. 0 with a new token; -EDEADLK: others hold it or wait for it, and
  * -EAGAIN: release it and acquire it anew: it is still held shared; -ESTALE: it
- * has been lost; -EINVAL: it is not held shared; -ENOTCONN: no link to the
- * home; -EINTR: unknown, only to be released.
+ * has been lost; -EINVAL: it is not held shared; -ECANCELED: it was released
+ * meanwhile; -ENOTCONN: no link to the home; -EINTR: unknown, only to be
+ * released.
  */
-int tally_lock_upgrade(struct tally_lock_req *req)
+int tally_lock_req_upgrade(struct tally_lock_req *req)
 {
-	int err = tally_lock_request_upgrade(req);
+	int err = tally_lock_req_ask_upgrade(req);
 
 	if (err)
 		return err;
@@ -339,7 +396,7 @@ int tally_lock_upgrade(struct tally_lock_req *req)
 }
 
 /* May @req's user act on the lock now? */
-bool tally_lock_held(struct tally_lock_req *req)
+bool tally_lock_req_held(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
@@ -352,7 +409,7 @@ bool tally_lock_held(struct tally_lock_req *req)
 }
 
 /* Has it been held, and is no more, though nobody gave it back? */
-bool tally_lock_lost(struct tally_lock_req *req)
+bool tally_lock_req_lost(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
@@ -370,7 +427,7 @@ bool tally_lock_lost(struct tally_lock_req *req)
  * For how many milliseconds the tenure is safe without a word of its home;
  * U64_MAX at the home itself; 0 when it is not held.
  */
-u64 tally_lock_lease_left(struct tally_lock_req *req)
+u64 tally_lock_req_lease_left(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
@@ -385,7 +442,7 @@ u64 tally_lock_lease_left(struct tally_lock_req *req)
 }
 
 /* Does another node wait?  From the recall until it is released. */
-bool tally_lock_recalled(struct tally_lock_req *req)
+bool tally_lock_req_recalled(struct tally_lock_req *req)
 {
 	return READ_ONCE(req->state) == TALLY_LOCK_REQ_HELD &&
 	       READ_ONCE(req->recalled);

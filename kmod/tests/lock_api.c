@@ -10,6 +10,8 @@
  * the parameter lost counts.
  */
 #include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -32,6 +34,9 @@ MODULE_PARM_DESC(lock, "ARENA/LOCK");
 static bool patient;
 module_param(patient, bool, 0444);
 MODULE_PARM_DESC(patient, "look for it without a limit of time");
+static bool crosses;
+module_param(crosses, bool, 0444);
+MODULE_PARM_DESC(crosses, "cancel what is being asked for, at the point lock_bind");
 static int lost;
 module_param(lost, int, 0444);
 MODULE_PARM_DESC(lost, "how often it was lost");
@@ -44,6 +49,7 @@ MODULE_PARM_DESC(lost, "how often it was lost");
  * @err: the answer
  * @token: the answer
  * @answers: how many there were
+ * @passes: it is released as soon as it is granted
  */
 struct api_user {
 	struct tally_lock *lock;
@@ -52,7 +58,20 @@ struct api_user {
 	int err;
 	u64 token;
 	int answers;
+	bool passes;
 };
+
+#define EXPECT(what)	expect(what, #what, __LINE__)
+
+static bool failed;
+
+static void expect(bool holds, const char *what, int line)
+{
+	if (holds)
+		return;
+	pr_err("tally_api_user: line %d: not %s\n", line, what);
+	failed = true;
+}
 
 static struct api_user users[USERS];	/* the last one is at the home */
 static u64 last_token;
@@ -64,6 +83,8 @@ static void test_granted(struct tally_lock *l, void *data, int err, u64 token)
 	user->err = err;
 	user->token = token;
 	user->answers++;
+	if (!err && user->passes)
+		EXPECT(!tally_lock_release(l));
 	complete(&user->answered);
 }
 
@@ -87,18 +108,6 @@ static const struct tally_lock_ops test_ops = {
 	.lost		= test_lost,
 };
 
-#define EXPECT(what)	expect(what, #what, __LINE__)
-
-static bool failed;
-
-static void expect(bool holds, const char *what, int line)
-{
-	if (holds)
-		return;
-	pr_err("tally_api_user: line %d: not %s\n", line, what);
-	failed = true;
-}
-
 /* What was expected came. */
 static int result(void)
 {
@@ -115,9 +124,12 @@ static int answer(struct api_user *user)
 
 static int ask(struct api_user *user, bool shared, bool try)
 {
+	enum tally_lock_mode mode = shared ? TALLY_LOCK_SH : TALLY_LOCK_EX;
+
 	reinit_completion(&user->answered);
 	reinit_completion(&user->recalled);
-	return tally_lock_acquire_async(user->lock, shared, try);
+	return try ? tally_lock_try_async(user->lock, mode) :
+		     tally_lock_acquire_async(user->lock, mode);
 }
 
 static int take(struct api_user *user, bool shared)
@@ -136,13 +148,13 @@ static int test_exclusive(struct api_user *a, struct api_user *b)
 	/* One that waits gets it with a higher token. */
 	EXPECT(!ask(b, false, false));
 	EXPECT(ask(b, false, false) == -EBUSY);
-	EXPECT(tally_lock_acquire_sync(b->lock, NULL, HZ) == -EBUSY);
+	EXPECT(tally_lock_acquire(b->lock, TALLY_LOCK_EX, NULL, HZ) == -EBUSY);
 	EXPECT(!completion_done(&b->answered));
-	EXPECT(!tally_lock_release_sync(a->lock));
+	EXPECT(!tally_lock_release(a->lock));
 	EXPECT(!answer(b));
 	EXPECT(b->token > a->token);
-	EXPECT(tally_lock_release_sync(a->lock) == -EINVAL);
-	EXPECT(!tally_lock_release_sync(b->lock));
+	EXPECT(tally_lock_release(a->lock) == -EINVAL);
+	EXPECT(!tally_lock_release(b->lock));
 	last_token = b->token;
 	return result();
 }
@@ -161,7 +173,7 @@ static int test_try_and_cancel(struct api_user *a, struct api_user *b)
 	EXPECT(tally_lock_cancel_async(b->lock) == -EALREADY);
 	EXPECT(!tally_lock_is_valid(b->lock));
 	EXPECT(b->answers == answers + 2);
-	EXPECT(!tally_lock_release_sync(a->lock));
+	EXPECT(!tally_lock_release(a->lock));
 	return result();
 }
 
@@ -173,16 +185,16 @@ static int test_modes(struct api_user *a, struct api_user *b)
 	if (!tally_lock_upgrade_async(a->lock))
 		EXPECT(answer(a) == -EDEADLK);
 	EXPECT(tally_lock_is_valid(a->lock));
-	EXPECT(!tally_lock_release_sync(b->lock));
-	EXPECT(tally_lock_downgrade_sync(a->lock) == -EINVAL);
-	EXPECT(!tally_lock_release_sync(a->lock));
+	EXPECT(!tally_lock_release(b->lock));
+	EXPECT(tally_lock_downgrade(a->lock) == -EINVAL);
+	EXPECT(!tally_lock_release(a->lock));
 
 	EXPECT(!take(a, false));
 	EXPECT(tally_lock_upgrade_async(a->lock) == -EINVAL);
-	EXPECT(!tally_lock_downgrade_sync(a->lock));
+	EXPECT(!tally_lock_downgrade(a->lock));
 	EXPECT(!take(b, true));
-	EXPECT(!tally_lock_release_sync(b->lock));
-	EXPECT(!tally_lock_release_sync(a->lock));
+	EXPECT(!tally_lock_release(b->lock));
+	EXPECT(!tally_lock_release(a->lock));
 	return result();
 }
 
@@ -193,9 +205,78 @@ static int test_recalls(struct api_user *holder, struct api_user *other)
 	EXPECT(!ask(other, false, false));
 	EXPECT(wait_for_completion_timeout(&holder->recalled, TIMEOUT));
 	EXPECT(!completion_done(&other->answered));
-	EXPECT(!tally_lock_release_sync(holder->lock));
+	EXPECT(!tally_lock_release(holder->lock));
 	EXPECT(!answer(other));
-	EXPECT(!tally_lock_release_sync(other->lock));
+	EXPECT(!tally_lock_release(other->lock));
+	return result();
+}
+
+/*
+ * The recall comes with the grant, and is void when granted() has released: @b is on
+ * the node of @a, @other is not.
+ */
+static int test_void_recall(struct api_user *a, struct api_user *b,
+			    struct api_user *other)
+{
+	EXPECT(!take(a, false));
+	EXPECT(!ask(other, false, false));
+	EXPECT(wait_for_completion_timeout(&a->recalled, TIMEOUT));
+	b->passes = true;
+	EXPECT(!ask(b, false, false));
+	EXPECT(!tally_lock_release(a->lock));
+	EXPECT(!answer(b));
+	EXPECT(!answer(other));
+	b->passes = false;
+	/* Behind what is told of the tenure before. */
+	EXPECT(tally_lock_cancel_async(b->lock) == -EALREADY);
+	reinit_completion(&b->answered);
+	EXPECT(!tally_lock_try_async(b->lock, TALLY_LOCK_EX));
+	EXPECT(answer(b) == -EWOULDBLOCK);
+	EXPECT(!completion_done(&b->recalled));
+	EXPECT(!tally_lock_release(other->lock));
+	return result();
+}
+
+static int test_asker(void *data)
+{
+	struct api_user *user = data;
+	int err = tally_lock_acquire_async(user->lock, TALLY_LOCK_EX);
+
+	while (!kthread_should_stop())
+		msleep(1);
+	return err;
+}
+
+/* What is not on its way yet is cancelled: whatever comes, it is not granted. */
+static int test_cancel_crosses(struct api_user *user)
+{
+	struct task_struct *task;
+	int i;
+
+	reinit_completion(&user->answered);
+	task = kthread_run(test_asker, user, "tally_asker");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	for (i = 0; i < 5000 && tally_lock_cancel_async(user->lock); i++)
+		usleep_range(500, 1000);
+	EXPECT(i < 5000);
+	EXPECT(answer(user) == -ECANCELED);
+	EXPECT(!kthread_stop(task));
+	EXPECT(!tally_lock_is_valid(user->lock));
+	EXPECT(tally_lock_release(user->lock) == -EINVAL);
+	return result();
+}
+
+static int test_paths(void)
+{
+	static const char * const bad[] = { "t", "/l", "t/", ".t/l", "t/.l",
+					    "t@/l", "t@.n/l", "t/l/m", "-/l" };
+	struct net *net = current->nsproxy->net_ns;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT(PTR_ERR(tally_lock_get(net, node, bad[i], HZ)) ==
+		       -EINVAL);
 	return result();
 }
 
@@ -218,7 +299,7 @@ static int release_atomic(struct api_user *user)
 	int err;
 
 	spin_lock_irqsave(&outer, flags);
-	err = tally_lock_release_sync(user->lock);
+	err = tally_lock_release(user->lock);
 	spin_unlock_irqrestore(&outer, flags);
 	return err;
 }
@@ -250,7 +331,7 @@ static int test_put(struct api_user *a, struct api_user *b)
 	tally_lock_put(b->lock);
 	b->lock = NULL;
 	EXPECT(b->answers == answers);
-	EXPECT(!tally_lock_release_sync(a->lock));
+	EXPECT(!tally_lock_release(a->lock));
 	return result();
 }
 
@@ -263,13 +344,14 @@ static int test_watched(void)
 	if (IS_ERR(l))
 		return PTR_ERR(l);
 	tally_lock_set_class(l);
-	EXPECT(tally_lock_acquire_async(l, false, false) == -EINVAL);
+	EXPECT(tally_lock_acquire_async(l, TALLY_LOCK_EX) == -EINVAL);
 	for (i = 0; !err && i < ROUNDS; i++) {
-		err = i % 2 ? tally_lock_acquire_shared(l, NULL, TIMEOUT) :
-			      tally_lock_acquire_sync(l, NULL, TIMEOUT);
+		err = tally_lock_acquire(l, i % 2 ? TALLY_LOCK_SH :
+						    TALLY_LOCK_EX, NULL,
+					 TIMEOUT);
 		if (!err && !(i % 4))
-			err = tally_lock_downgrade_sync(l);
-		err = err ?: tally_lock_release_sync(l);
+			err = tally_lock_downgrade(l);
+		err = err ?: tally_lock_release(l);
 	}
 	tally_lock_put(l);
 	return err ?: result();
@@ -280,7 +362,10 @@ static int test_all(void)
 	struct api_user *a = &users[0], *b = &users[1], *c = &users[2];
 	int err;
 
-	err = test_exclusive(a, b);
+	if (crosses)
+		return test_cancel_crosses(a);
+	err = test_paths();
+	err = err ?: test_exclusive(a, b);
 	err = err ?: test_exclusive(a, c);
 	err = err ?: test_exclusive(c, a);
 	err = err ?: test_try_and_cancel(a, b);
@@ -289,6 +374,7 @@ static int test_all(void)
 	err = err ?: test_modes(c, a);
 	err = err ?: test_recalls(a, c);
 	err = err ?: test_recalls(c, a);
+	err = err ?: test_void_recall(a, b, c);
 	err = err ?: test_atomic(a, c);
 	err = err ?: test_put(a, b);
 	err = err ?: test_watched();

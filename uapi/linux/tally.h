@@ -87,7 +87,8 @@ struct tally_ioc_counter {
 /**
  * struct tally_ioc_lock - TALLY_IOC_LOCK, on a lock's file
  * @flags: TALLY_LOCK_*
- * @timeout_ms: give up after this time, ETIMEDOUT
+ * @timeout_ms: give up after this time, ETIMEDOUT; out, when a signal ends the
+ *	call: what is left of it
  * @token: out: fencing token of this tenure
  * @reserved: zero
  *
@@ -98,7 +99,11 @@ struct tally_ioc_counter {
  *
  * TALLY_IOC_DOWNGRADE goes on holding it shared; EINVAL: not held exclusively.
  * TALLY_IOC_UPGRADE goes on holding it exclusively and gives the new token;
- * EDEADLK: others hold it or wait for it, and it is held shared as before.
+ * EDEADLK: others hold it or wait for it, and it is held shared as before;
+ * ECANCELED: another thread released it meanwhile.
+ *
+ * A signal ends a wait with EINTR, unless its handler has SA_RESTART or it has none
+ * (a stop, a freezer, a debugger): then the wait goes on, at the end of the queue.
  */
 struct tally_ioc_lock {
 	__u32 flags;
