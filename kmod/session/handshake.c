@@ -432,8 +432,8 @@ static enum tally_refusal handshake_admit(struct tally_handshake *hs)
 	reason = handshake_settle(hs, &s);
 	if (reason == TALLY_REFUSE_NAME_IN_USE)
 		snprintf(hs->text, sizeof(hs->text),
-			 "the name %s is in use by %pISpc, asked for by %pISpc",
-			 hs->peer->name, &hs->peer->addr, &hs->from);
+			 "it is in use by %pISpc, asked for by %pISpc",
+			 &hs->peer->addr, &hs->from);
 	if (reason)
 		return reason;
 	resumed = s;
