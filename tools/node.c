@@ -211,6 +211,9 @@ static void show_user(struct nlattr **a, struct nlmsghdr *hdr)
 	if (a[TALLY_A_USER_PID])
 		out_u64("pid", "pid", tnl_num(a[TALLY_A_USER_PID]), "");
 	out_str("comm", NULL, tnl_str(a[TALLY_A_USER_COMM]));
+	out_str("node", a[TALLY_A_USER_STOPPED] ? "of stopped node" : "",
+		tnl_str(a[TALLY_A_USER_NODE]));
+	out_bool("stopped", a[TALLY_A_USER_STOPPED], "", "");
 	out_end();
 }
 

@@ -179,7 +179,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 	},
 	{
 		.cmd		= TALLY_CMD_NODE_USERS_GET,
-		.start		= tally_nl_start,
+		.start		= tally_nl_node_users_get_start,
 		.dumpit		= tally_nl_node_users_get_dumpit,
 		.done		= tally_nl_done,
 		.policy		= tally_node_users_get_nl_policy,

@@ -14,6 +14,7 @@
 #include <linux/tally.h>
 
 int tally_nl_node_get_start(struct netlink_callback *cb);
+int tally_nl_node_users_get_start(struct netlink_callback *cb);
 int tally_nl_start(struct netlink_callback *cb);
 int tally_nl_object_get_start(struct netlink_callback *cb);
 int tally_nl_done(struct netlink_callback *cb);

@@ -207,9 +207,15 @@ int tally_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return tally_nl_dump_to(skb, cb, err);
 }
 
+struct node_user {
+	const struct tally_node *node;
+	const struct tally_user *user;
+};
+
 static bool fill_user(struct sk_buff *skb, void *hdr, void *entry)
 {
-	const struct tally_user *user = entry;
+	const struct node_user *of = entry;
+	const struct tally_user *user = of->user;
 	struct task_struct *task;
 	pid_t pid;
 
@@ -217,16 +223,45 @@ static bool fill_user(struct sk_buff *skb, void *hdr, void *entry)
 	task = tally_user_task(user->pid);
 	pid = task ? task_tgid_nr(task) : 0;
 	rcu_read_unlock();
-	return nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ||
+	return nla_put_string(skb, TALLY_A_USER_NODE, of->node->config.name) ||
+	       (READ_ONCE(of->node->state) == TALLY_NODE_STOPPED &&
+		nla_put_flag(skb, TALLY_A_USER_STOPPED)) ||
+	       nla_put_string(skb, TALLY_A_USER_WHAT, user->what) ||
 	       tally_nl_put_text(skb, TALLY_A_USER_OBJECT, user->object) ||
 	       (pid && nla_put_u32(skb, TALLY_A_USER_PID, pid)) ||
 	       tally_nl_put_text(skb, TALLY_A_USER_COMM, user->comm);
 }
 
-int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
-				   struct netlink_callback *cb)
+/* Behind the node that is meant come those that were stopped. */
+static struct tally_node *users_next(struct netlink_callback *cb)
 {
-	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
+	const struct nlattr *attr = tally_genl_dump_attrs(cb)[TALLY_A_USER_NODE];
+	const char *name = attr ? nla_data(attr) : NULL;
+	const struct tally_node *last = tally_nl_cursor(cb)->node;
+	struct net *net = sock_net(cb->skb->sk);
+	struct tally_node *node;
+
+	node = last ? NULL : tally_node_find(net, name);
+	if (node)
+		return node;
+	return tally_node_next_ended(net, name, last &&
+				     READ_ONCE(last->state) == TALLY_NODE_STOPPED ?
+				     last->id : 0);
+}
+
+int tally_nl_node_users_get_start(struct netlink_callback *cb)
+{
+	struct tally_node *node = users_next(cb);
+
+	tally_nl_cursor(cb)->node = node;
+	/* This one says what is not there. */
+	return node ? 0 : tally_nl_start(cb);
+}
+
+static int dump_users(struct sk_buff *skb, struct netlink_callback *cb,
+		      struct tally_nl_cursor *cursor)
+{
+	struct node_user of = { .node = cursor->node };
 	struct tally_user *user;
 	int err = 0;
 
@@ -235,9 +270,25 @@ int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
 	list_for_each_entry(user, &cursor->node->users, list) {
 		if (user->id <= cursor->id)
 			continue;
-		err = tally_nl_dump(skb, cb, fill_user, user, true, user->id);
+		of.user = user;
+		err = tally_nl_dump(skb, cb, fill_user, &of, true, user->id);
 		if (err)
 			break;
+	}
+	return err;
+}
+
+int tally_nl_node_users_get_dumpit(struct sk_buff *skb,
+				   struct netlink_callback *cb)
+{
+	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
+	struct tally_node *next;
+	int err;
+
+	while (!(err = dump_users(skb, cb, cursor)) && (next = users_next(cb))) {
+		tally_node_put(cursor->node);
+		cursor->node = next;
+		cursor->id = 0;
 	}
 	return tally_nl_dump_to(skb, cb, err);
 }

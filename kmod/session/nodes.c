@@ -10,6 +10,8 @@
 
 /* Every node of this kernel; the one piece of global state. */
 static LIST_HEAD(nodes);
+/* Those that were stopped, and that somebody uses still. */
+static LIST_HEAD(ended_nodes);
 static u32 nodes_last_id;
 static DEFINE_MUTEX(nodes_lock);
 static const struct tally_node_ops *node_ops;
@@ -25,6 +27,8 @@ static void node_free(struct work_struct *work)
 {
 	struct tally_node *node = container_of(work, typeof(*node), free_work);
 
+	scoped_guard(mutex, &nodes_lock)
+		list_del(&node->list);
 	if (node->wait_wq)
 		destroy_workqueue(node->wait_wq);
 	if (node->wq)
@@ -95,9 +99,9 @@ static void node_stop(struct work_struct *work)
 	tally_peers_stop(node);
 	tally_handshakes_stop(node);
 	node->ops->node_stop(node);
-	scoped_guard(mutex, &nodes_lock)
-		list_del_init(&node->list);
 	WRITE_ONCE(node->state, TALLY_NODE_STOPPED);
+	scoped_guard(mutex, &nodes_lock)
+		list_move_tail(&node->list, &ended_nodes);
 	tally_node_event(node, "stopped", node->config.name, "");
 	complete_all(&node->stopped);
 	tally_node_put(node);	/* the list's */
@@ -277,6 +281,25 @@ struct tally_node *tally_node_next(struct net *net, u32 after)
 		if (node->id > after && (!net || net_eq(node->net, net)))
 			return tally_node_get(node);
 	return NULL;
+}
+
+/*
+ * Walk those that were stopped and are used still; @name: of that name, or NULL.
+ * @after: id of the one before, 0 to begin. Return: referenced, or NULL.
+ */
+struct tally_node *tally_node_next_ended(struct net *net, const char *name,
+					 u32 after)
+{
+	struct tally_node *node, *next = NULL;
+
+	guard(mutex)(&nodes_lock);
+	/* In the order in which they ended. */
+	list_for_each_entry(node, &ended_nodes, list)
+		if (node->id > after && net_eq(node->net, net) &&
+		    (!name || !strcmp(node->config.name, name)) &&
+		    (!next || node->id < next->id) && kref_read(&node->ref))
+			next = node;
+	return next && kref_get_unless_zero(&next->ref) ? next : NULL;
 }
 
 static void nodes_pause(bool pause)

@@ -15,5 +15,7 @@ int tally_node_del(struct tally_node *node);
 struct tally_node *tally_node_find(struct net *net, const char *name);
 struct tally_node *tally_node_find_in(u32 netns, const char *name);
 struct tally_node *tally_node_next(struct net *net, u32 after);
+struct tally_node *tally_node_next_ended(struct net *net, const char *name,
+					 u32 after);
 
 #endif
