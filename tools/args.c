@@ -91,6 +91,21 @@ static void unexpected(const char *word, const struct arg *args)
 }
 
 /**
+ * args_same_node - the node that a command names is that of -n, if there is one
+ * @node: its name
+ *
+ * Return: DONE, or USAGE after a sentence.
+ */
+int args_same_node(const char *node)
+{
+	if (!opt.node || !strcmp(opt.node, node))
+		return DONE;
+	say("-n says node %s, the command says %s: leave one of them out",
+	    opt.node, node);
+	return USAGE;
+}
+
+/**
  * args_parse - read "key value" pairs
  * @argc: number of words
  * @argv: the words
@@ -119,7 +134,8 @@ int args_parse(int argc, char **argv, struct arg *args)
 		say("'%s' is missing", arg->key);
 		return USAGE;
 	}
-	return DONE;
+	arg = args_find(args, "node");
+	return arg && arg->seen ? args_same_node(*(const char **)arg->to) : DONE;
 }
 
 /**

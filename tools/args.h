@@ -40,6 +40,7 @@ int args_name(int *argc, char ***argv, const char *what, const char **name);
 int args_optional_name(int *argc, char ***argv, const struct arg *args,
 		       const char *what, const char **name);
 int args_path(int *argc, char ***argv, struct path *path);
+int args_same_node(const char *node);
 int args_none(int argc, char **argv);
 
 const char *arg_word(const char *word, void *to);	/* const char * */

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Mounts are told apart by their ids: the same place has many names, and another
+ * file system may be mounted over one of ours.
+ */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/tally.h>
-#include <mntent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,36 +17,123 @@
 #include "mount.h"
 #include "tally.h"
 
+#define MOUNTS		"/proc/self/mountinfo"
 #define UMOUNT_TRIES	30	/* of 100 ms */
 
-/* Is this the file system of that node? */
-static bool is_of(const struct mntent *ent, const char *node)
-{
-	const char *shown = hasmntopt(ent, "node");
-	size_t len = strlen(node);
+/**
+ * struct mounted - a tally file system that is mounted
+ * @id: of the mount
+ * @node: whose it is
+ * @where: its place
+ */
+struct mounted {
+	uint64_t id;
+	char node[TALLY_NAME_LEN + 1];
+	char where[PATH_MAX];
+};
 
-	return !strcmp(ent->mnt_type, "tally") && shown &&
-	       !strncmp(shown, "node=", 5) && !strncmp(shown + 5, node, len) &&
-	       (!shown[5 + len] || shown[5 + len] == ',');
+/* Blanks and the like stand there as octal numbers. */
+static void unescape(char *text)
+{
+	char *to = text;
+	unsigned int c;
+
+	for (; *text; to++) {
+		if (sscanf(text, "\\%3o", &c) == 1) {
+			*to = c;
+			text += 4;
+		} else {
+			*to = *text++;
+		}
+	}
+	*to = '\0';
 }
 
-/* Finds a mount: at @dir if that is given, of @node if that is. */
-static bool find(const char *dir, const char *node, char where[PATH_MAX])
+/*
+ * "36 35 0:40 / /dev/tally rw,nosuid shared:1 - tally tally rw,node=n1". One whose
+ * place is longer than a path can be is of no use.
+ */
+static bool parse(char *line, struct mounted *mount)
 {
-	FILE *table = setmntent("/proc/self/mounts", "re");
-	struct mntent *ent;
+	char *rest = strstr(line, " - tally "), *node;
+	unsigned long long id;
+	int start, end;
+
+	if (!rest)
+		return false;
+	*rest = '\0';
+	node = strstr(rest + 1, ",node=");
+	if (sscanf(line, "%llu %*s %*s %*s %n%*s%n", &id, &start, &end) != 1)
+		return false;
+	line[end] = '\0';
+	mount->id = id;
+	mount->node[0] = '\0';
+	if (node)
+		sscanf(node, ",node=%63[^,\n]", mount->node);
+	if (snprintf(mount->where, PATH_MAX, "%s", line + start) >= PATH_MAX)
+		return false;
+	unescape(mount->where);
+	return true;
+}
+
+static bool next_mount(FILE *table, struct mounted *mount)
+{
+	bool found = false;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (!found && getline(&line, &size, table) >= 0)
+		found = parse(line, mount);
+	free(line);
+	return found;
+}
+
+/* The id of what is mounted at @dir, topmost; 0: nothing is. */
+static uint64_t id_at(const char *dir)
+{
+	struct statx stx;
+
+	if (statx(AT_FDCWD, dir, AT_NO_AUTOMOUNT, STATX_MNT_ID, &stx) ||
+	    !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return 0;
+	return stx.stx_mnt_id;
+}
+
+/* Was the node stopped whose file system this is? It refuses any look-up then. */
+static bool is_stopped(const char *dir)
+{
+	char name[PATH_MAX + 4];
+
+	snprintf(name, sizeof(name), "%s/.x", dir);
+	return access(name, F_OK) && errno == ESHUTDOWN;
+}
+
+/* Is ours at @dir, not below another one? */
+static bool find_at(const char *dir, struct mounted *mount)
+{
+	FILE *table = fopen(MOUNTS, "re");
+	uint64_t id = id_at(dir);
 	bool found = false;
 
-	if (!table)
-		return false;
-	while (!found && (ent = getmntent(table))) {
-		if (strcmp(ent->mnt_type, "tally") ||
-		    (dir && strcmp(ent->mnt_dir, dir)) ||
-		    (node && !is_of(ent, node)))
-			continue;
-		found = snprintf(where, PATH_MAX, "%s", ent->mnt_dir) < PATH_MAX;
-	}
-	endmntent(table);
+	while (id && table && !found && next_mount(table, mount))
+		found = mount->id == id;
+	if (table)
+		fclose(table);
+	return found;
+}
+
+/* That of a node that runs, in whatever place it can be reached. */
+static bool find_of(const char *node, struct mounted *mount)
+{
+	FILE *table = fopen(MOUNTS, "re");
+	bool found = false;
+
+	while (table && !found && next_mount(table, mount))
+		found = !strcmp(mount->node, node) &&
+			mount->id == id_at(mount->where) &&
+			!is_stopped(mount->where);
+	if (table)
+		fclose(table);
 	return found;
 }
 
@@ -56,13 +148,16 @@ static bool find(const char *dir, const char *node, char where[PATH_MAX])
 int mount_find(char where[PATH_MAX])
 {
 	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
+	struct mounted mount;
 	struct statfs fs;
 
 	if (opt.node) {
 		/* Its usual place first. */
-		if (find(dir, opt.node, where) ||
-		    (!opt.mount && find(NULL, opt.node, where)))
+		if ((find_at(dir, &mount) && !strcmp(mount.node, opt.node)) ||
+		    (!opt.mount && find_of(opt.node, &mount))) {
+			memcpy(where, mount.where, PATH_MAX);
 			return DONE;
+		}
 		say("no tally file system of node %s %s%s: '%s -o node=%s none %s' mounts it",
 		    opt.node, opt.mount ? "at " : "is mounted",
 		    opt.mount ? opt.mount : "", "mount -t tally", opt.node,
@@ -77,21 +172,43 @@ int mount_find(char where[PATH_MAX])
 	return FAILED;
 }
 
+/* What is left of nodes that were stopped is in the way, and of no use to anybody. */
+static int clear_place(const char *dir)
+{
+	struct mounted mount;
+
+	while (find_at(dir, &mount) && is_stopped(dir)) {
+		if (!umount2(mount.where, UMOUNT_NOFOLLOW))
+			continue;
+		if (umount2(mount.where, UMOUNT_NOFOLLOW | MNT_DETACH)) {
+			say("what node %s left at %s cannot be unmounted: %s",
+			    mount.node, dir, strerror(errno));
+			return FAILED;
+		}
+		say("%s: in use since before node %s was stopped; detached, '%s' shows the users",
+		    dir, mount.node, "tally node show users");
+	}
+	return DONE;
+}
+
 /**
  * mount_node - mount the file system of a node that was added
  * @node: its name
  *
- * Where another node's is mounted already, that one stays.
+ * Where that of another node that runs is mounted already, it stays.
  *
  * Return: DONE, or FAILED after a sentence.
  */
 int mount_node(const char *node)
 {
 	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
-	char options[128], where[PATH_MAX];
+	struct mounted there;
+	char options[128];
 
-	if (find(dir, NULL, where)) {
-		if (!find(dir, node, where))
+	if (clear_place(dir))
+		return FAILED;
+	if (find_at(dir, &there)) {
+		if (strcmp(there.node, node))
 			say("%s shows another node; mount -t tally -o node=%s for this one",
 			    dir, node);
 		return DONE;
@@ -111,36 +228,59 @@ int mount_node(const char *node)
 }
 
 /* A process woken by the end of the node may need a moment to close its files. */
-static int unmount(const char *where)
+static void unmount(const struct mounted *mount)
 {
 	const struct timespec step = { .tv_nsec = 100000000 };
 
-	for (int i = 0; umount2(where, UMOUNT_NOFOLLOW); i++) {
-		if (errno != EBUSY || i == UMOUNT_TRIES)
-			return -1;
+	for (int i = 0; ; i++) {
+		if (mount->id != id_at(mount->where)) {
+			say("%s stays mounted: another file system is mounted over it",
+			    mount->where);
+			return;
+		}
+		if (!umount2(mount->where, UMOUNT_NOFOLLOW))
+			break;
+		if (errno != EBUSY || i == UMOUNT_TRIES) {
+			say("%s stays mounted: %s; 'fuser -vm %s' tells why",
+			    mount->where, strerror(errno), mount->where);
+			return;
+		}
 		nanosleep(&step, NULL);
 	}
-	return 0;
+	/* Ours alone was made by mount_node(); others may refuse. */
+	if (!strcmp(mount->where, TALLY_MOUNT))
+		rmdir(mount->where);
+}
+
+/* The last one first: it may be mounted over others. @table: read from here. */
+static void unmount_rest(FILE *table, const char *node)
+{
+	struct mounted mount;
+
+	do {
+		if (!next_mount(table, &mount))
+			return;
+	} while (strcmp(mount.node, node));
+	unmount_rest(table, node);
+	/* Another one may have its name, in another network namespace, or by now. */
+	if (mount.id != id_at(mount.where) || is_stopped(mount.where))
+		unmount(&mount);
 }
 
 /**
  * unmount_node - unmount the file systems of a node that is gone
  * @node: its name
  *
- * What is still in use stays, and its place is told.
+ * What is still in use, or under another file system, stays, and its place is told.
  */
 void unmount_node(const char *node)
 {
-	char where[PATH_MAX];
+	FILE *table = fopen(MOUNTS, "re");
 
-	while (find(NULL, node, where)) {
-		if (unmount(where)) {
-			say("%s stays mounted: %s; 'fuser -vm %s' tells why",
-			    where, strerror(errno), where);
-			return;
-		}
-		/* Ours alone was made by mount_node(); others may refuse. */
-		if (!strcmp(where, TALLY_MOUNT))
-			rmdir(where);
+	if (!table) {
+		say("%s: %s", MOUNTS, strerror(errno));
+		return;
 	}
+	unmount_rest(table, node);
+	fclose(table);
 }

@@ -154,7 +154,7 @@ static int node_add(int argc, char **argv)
 	const char *name;
 
 	if (args_name(&argc, &argv, "node", &name) ||
-	    args_parse(argc, argv, args))
+	    args_parse(argc, argv, args) || args_same_node(name))
 		return USAGE;
 	snprintf(req.about, sizeof(req.about), "node add %s", name);
 	if (tnl_begin(&req, TALLY_CMD_NODE_ADD, false) ||
@@ -178,7 +178,7 @@ static int node_del(int argc, char **argv)
 	int err;
 
 	if (args_name(&argc, &argv, "node", &name) ||
-	    args_parse(argc, argv, args))
+	    args_parse(argc, argv, args) || args_same_node(name))
 		return USAGE;
 	snprintf(req.about, sizeof(req.about), "node del %s", name);
 	if (tnl_begin(&req, TALLY_CMD_NODE_DEL, false))

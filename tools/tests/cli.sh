@@ -219,8 +219,11 @@ mkdir -p "$work/m2/a"
 : > "$work/m2/a/c"
 : > "$work/m2/a/l"
 chosen=(env "LD_PRELOAD=$fake" "FAKE_MOUNTS=$work/mounts" "$tally")
-printf 'tally %s tally rw,node=%s 0 0\n' "$work/m" n1 "$work/m2" n2 \
-	> "$work/mounts"
+mounted() {
+	printf '%s 1 0:40 / %s rw,nosuid shared:1 - tally tally rw,node=%s\n' "$@" \
+		> "$work/mounts"
+}
+mounted 41 "$work/m" n1 42 "$work/m2" n2
 check 'another value there' \
 	test "$("${chosen[@]}" -n n2 counter inc a/c by 3)" = 0
 check 'counter read of a node' \
@@ -229,10 +232,23 @@ check 'lock run of a node' "${chosen[@]}" -n n2 lock run a/l -- \
 	flock -n "$work/m/a/l" true
 check 'where it was said to be' \
 	test "$("${chosen[@]}" -n n2 -m "$work/m2" counter read a/c)" = 3
+ln -s "$work/m2" "$work/link"
+for place in "$work/m2/" "$work/link" "$work/m/../m2"; do
+	check "also as ${place##*/m}" \
+		test "$("${chosen[@]}" -n n2 -m "$place" counter read a/c)" = 3
+done
 "${chosen[@]}" -n n2 -m "$work/m" counter inc a/c > "$work/out" 2>&1
 check 'not where another node is' grep -q "of node n2 at $work/m" "$work/out"
 "${chosen[@]}" -n n3 lock run a/l -- true > "$work/out" 2>&1
 check 'nor instead of one that is not mounted' grep -q 'node=n3' "$work/out"
+mounted 41 "$work/m" n1 42 "$work/m2" n2 43 "$work/m2" n1
+"${chosen[@]}" -n n2 counter read a/c > "$work/out" 2>&1
+check 'nor where another one is mounted over it' grep -q 'node=n2' "$work/out"
+mkdir -p "$work/a b/a"
+: > "$work/a b/a/c"
+mounted 41 "$work/a\\040b" n2
+check 'a place with a blank' \
+	test "$("${chosen[@]}" -n n2 counter read a/c)" = 0
 rm "$work/mounts"
 expect 1 'no tally file system' 'a path that is too long' \
 	-m "$(printf '/%.0s' {1..5000})" counter inc a/c

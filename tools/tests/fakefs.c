@@ -3,19 +3,21 @@
  * Stands in for the tally file system, so that the tool can be tested without
  * the module: LD_PRELOAD it, and the directory FAKE_MOUNT is a mount, files in
  * it are locks (held by flock, so a shared open file holds them too) and
- * counters. A file FAKE_LOST makes locks lost; FAKE_ERRNO is what every
- * operation fails with; FAKE_MOUNTS is the table of mounts.
+ * counters. A file FAKE_LOST makes locks lost; FAKE_LEASE ends their lease 2 s
+ * after it was written; FAKE_ERRNO is what every operation fails with; FAKE_MOUNTS is
+ * the table of mounts, as in mountinfo.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/tally.h>
-#include <mntent.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -103,11 +105,45 @@ int ioctl(int fd, unsigned long request, ...)
 	}
 }
 
-FILE *setmntent(const char *path, const char *mode)
+FILE *fopen(const char *path, const char *mode)
 {
+	FILE *(*next)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
 	const char *table = getenv("FAKE_MOUNTS");
 
-	return fopen(table ? table : path, mode);
+	return next(table && strstr(path, "mountinfo") ? table : path, mode);
+}
+
+/* The last one at a place is on top. */
+static void find_mount(const char *path, struct statx *stx)
+{
+	const char *table = getenv("FAKE_MOUNTS");
+	FILE *file = table ? fopen(table, "re") : NULL;
+	char line[512], where[256], real[PATH_MAX], *blank;
+	unsigned int id;
+
+	while (file && realpath(path, real) && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%u %*s %*s %*s %255s", &id, where) != 2)
+			continue;
+		while ((blank = strstr(where, "\\040"))) {
+			*blank = ' ';
+			memmove(blank + 1, blank + 4, strlen(blank + 4) + 1);
+		}
+		if (strcmp(where, real))
+			continue;
+		stx->stx_mnt_id = id;
+		stx->stx_attributes |= STATX_ATTR_MOUNT_ROOT;
+	}
+	if (file)
+		fclose(file);
+}
+
+int statx(int dir, const char *path, int flags, unsigned int mask,
+	  struct statx *stx)
+{
+	if (syscall(SYS_statx, dir, path, flags, mask, stx))
+		return -1;
+	find_mount(path, stx);
+	return 0;
 }
 
 int statfs(const char *path, struct statfs *buf)
