@@ -5,6 +5,7 @@
 #include <string.h>
 #include "args.h"
 #include "gone.h"
+#include "key.h"
 #include "mount.h"
 #include "nl.h"
 #include "out.h"
@@ -34,6 +35,7 @@ struct node_args {
 	uint32_t grace;
 	uint32_t epoch;
 	const char *key;
+	const char *keyfile;
 	bool atomics;
 	uint64_t mem;
 	bool clean;
@@ -110,7 +112,7 @@ static int node_put(struct tnl_request *req, const char *name,
 		    const struct arg *args, const struct node_args *val)
 {
 	/* In the order of the table in node_add(). */
-	enum { PORT, LEASE, GRACE, EPOCH, KEY, ATOMICS, MEM, CLEAN };
+	enum { PORT, LEASE, GRACE, EPOCH, ATOMICS, MEM, CLEAN };
 	struct nl_msg *msg = req->msg;
 	int err;
 
@@ -123,7 +125,7 @@ static int node_put(struct tnl_request *req, const char *name,
 		err |= nla_put_u32(msg, TALLY_A_NODE_GRACE, val->grace);
 	if (args[EPOCH].seen)
 		err |= nla_put_u32(msg, TALLY_A_NODE_EPOCH, val->epoch);
-	if (args[KEY].seen)
+	if (val->key)
 		err |= nla_put_string(msg, TALLY_A_NODE_KEY, val->key);
 	if (args[ATOMICS].seen && !val->atomics)
 		err |= nla_put_flag(msg, TALLY_A_NODE_NO_ATOMICS);
@@ -144,10 +146,11 @@ static int node_add(int argc, char **argv)
 		{ .key = "lease", .parse = arg_u32, .to = &val.lease },
 		{ .key = "grace", .parse = arg_u32, .to = &val.grace },
 		{ .key = "epoch", .parse = arg_u32, .to = &val.epoch },
-		{ .key = "key", .parse = arg_word, .to = &val.key },
 		{ .key = "atomics", .parse = arg_onoff, .to = &val.atomics },
 		{ .key = "mem", .parse = arg_size, .to = &val.mem },
 		{ .key = "clean", .to = &val.clean },
+		{ .key = "key", .parse = arg_word, .to = &val.key },
+		{ .key = "keyfile", .parse = arg_word, .to = &val.keyfile },
 		{ .key = "nomount", .to = &val.nomount },
 		{ .key = NULL },
 	};
@@ -156,8 +159,13 @@ static int node_add(int argc, char **argv)
 	if (args_name(&argc, &argv, "node", &name) ||
 	    args_parse(argc, argv, args) || args_same_node(name))
 		return USAGE;
+	if (val.key && val.keyfile) {
+		say("node add %s: write key or keyfile, not both", name);
+		return USAGE;
+	}
 	snprintf(req.about, sizeof(req.about), "node add %s", name);
-	if (tnl_begin(&req, TALLY_CMD_NODE_ADD, false) ||
+	if ((val.keyfile && key_from_file(val.keyfile, &val.key)) ||
+	    tnl_begin(&req, TALLY_CMD_NODE_ADD, false) ||
 	    node_put(&req, name, args, &val) ||
 	    tnl_talk(&req, TALLY_A_NODE_MAX, opt.json ? show_node : NULL))
 		return FAILED;
@@ -269,8 +277,8 @@ static int node_show(int argc, char **argv)
 const struct command node_commands[] = {
 	{ "add", node_add,
 	  "NAME [ port PORT ] [ lease MS ] [ grace MS ] [ epoch N ]\n"
-	  "                       [ key DESCRIPTION ] [ atomics { on | off } ] [ mem SIZE ]\n"
-	  "                       [ clean ] [ nomount ]" },
+	  "                       [ keyfile FILE | key DESCRIPTION ] [ atomics { on | off } ]\n"
+	  "                       [ mem SIZE ] [ clean ] [ nomount ]" },
 	{ "del", node_del, "NAME [ netns ID ]" },
 	{ "show", node_show, "[ NAME | all | users [ NAME ] ]" },
 	{ NULL, NULL, NULL },

@@ -110,6 +110,12 @@ expect 2 'not a number' 'negative number' node add n lease -1
 expect 2 'too large' 'number too large' node add n lease 4294967296
 expect 2 'write on or off' 'no switch' node add n atomics maybe
 expect 2 "'addr' is missing" 'missing key' peer add p
+expect 2 'leave one of them out' 'and differently' -n a counter show node b
+expect 2 'leave one of them out' 'by the name of a node' -n a node del b
+expect 2 'key or keyfile' 'two keys' node add n key a:b keyfile /dev/null
+expect 1 'key has 16 to 64' 'a key that is too short' node add n keyfile /dev/null
+expect 1 'key has 16 to 64' 'a key that is too long' node add n keyfile /dev/zero
+expect 1 'No such file' 'no key' node add n keyfile "$work/none"
 expect 2 'leave out either -n' 'nodes said twice' -n a bench nodes b
 expect 2 'no IPv4 or IPv6' 'short address' peer add p addr 10.1
 expect 2 'no IPv4 or IPv6' 'host name as address' peer add p addr localhost
