@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "args.h"
 #include "nl.h"
+#include "out.h"
 #include "tally.h"
 
 #define BATCH_WORDS 128
@@ -39,7 +40,7 @@ void say(const char *fmt, ...)
 {
 	va_list args;
 
-	fflush(stdout);
+	out_flush();
 	fputs("tally: ", stderr);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
@@ -211,6 +212,9 @@ static int run_line(char *line, size_t len, const char *file,
 	/* The last ones may be a command as they are. */
 	words[count] = NULL;
 	status = run_object(count, words);
+	/* That is told once, at the end. */
+	if (!status && out_flush())
+		return FAILED;
 	if (status)
 		say("%s:%u: failed", file, number);
 	return status;
@@ -268,6 +272,7 @@ static int take_node(const char *word)
 	return USAGE;
 }
 
+/* Return: an exit status, or -1 to go on. */
 static int parse_options(int argc, char **argv, const char **batch)
 {
 	static const struct option names[] = {
@@ -301,38 +306,58 @@ static int parse_options(int argc, char **argv, const char **batch)
 			opt.mount = optarg;
 			break;
 		case 'V':
-			exit(version_run(0, NULL));
+			return version_run(0, NULL);
 		case 'h':
 			help_all(stdout);
-			exit(DONE);
+			return DONE;
 		default:
 			return usage(NULL);
 		}
 	}
-	return DONE;
+	return -1;
+}
+
+/*
+ * What is closed must not become the descriptor of something else: it is taken by
+ * one that fails as a closed one does, and that no command inherits.
+ */
+static void keep_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_CLOEXEC | O_RDONLY);
+		if (fd == STDIN_FILENO) {
+			close(fd);
+			fd = open("/dev/null", O_CLOEXEC | O_WRONLY);
+		}
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }
 
 int main(int argc, char **argv)
 {
 	const char *batch = NULL;
-	int status;
+	int status, error;
 
+	keep_descriptors();
 	/* getopt's complaints begin as all others do. */
 	if (argc)
 		argv[0] = (char *)"tally";
 	status = parse_options(argc, argv, &batch);
-	if (status)
-		return status;
-	if (batch && optind == argc)
+	if (status >= 0)
+		;
+	else if (batch && optind == argc)
 		status = run_batch(batch);
 	else if (batch || optind == argc)
 		status = usage(NULL);
 	else
 		status = run_object(argc - optind, argv + optind);
 	tnl_close();
-	if (fflush(stdout) || ferror(stdout)) {
-		say("stdout: %s", strerror(errno));
-		return status ? status : FAILED;
-	}
-	return status;
+	error = out_flush();
+	if (!error)
+		return status;
+	say("standard output: %s", strerror(error));
+	return status ? status : FAILED;
 }

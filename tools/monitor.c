@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "args.h"
 #include "nl.h"
 #include "out.h"
@@ -26,6 +29,8 @@ static void show_event(struct nlattr **a, struct nlmsghdr *hdr)
 	/* Comes of looking at locks. */
 	if (hdr && !strcmp(tnl_str(a[TALLY_A_EVENT_NAME]), "locks_asked"))
 		return;
+	if (hdr && opt.node && strcmp(tnl_str(a[TALLY_A_EVENT_NODE]), opt.node))
+		return;
 	out_begin();
 	show_time();
 	if (!hdr) {
@@ -43,14 +48,32 @@ static void show_event(struct nlattr **a, struct nlmsghdr *hdr)
 	out_end();
 }
 
+/* Until events come. Return: false when nobody can read what we say. */
+static bool wait_for_events(void)
+{
+	struct pollfd fds[] = {
+		{ .fd = tnl_events_fd(), .events = POLLIN },
+		/* A pipe without a reader is an error condition. */
+		{ .fd = STDOUT_FILENO },
+	};
+
+	while (!out_flush() && !fds[0].revents) {
+		if (fds[1].revents) {
+			out_lost(EPIPE);
+			break;
+		}
+		poll(fds, 2, -1);
+	}
+	return !out_flush();
+}
+
 int monitor_run(int argc, char **argv)
 {
 	if (args_none(argc, argv))
 		return USAGE;
 	if (tnl_listen())
 		return FAILED;
-	while (!tnl_hear(-1, TALLY_A_EVENT_MAX, show_event))
-		if (ferror(stdout))
-			break;
+	while (wait_for_events() && !tnl_hear(0, TALLY_A_EVENT_MAX, show_event))
+		;
 	return FAILED;
 }

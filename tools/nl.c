@@ -399,14 +399,27 @@ int tnl_talk(struct tnl_request *req, int max, tnl_answer answer)
 struct hearing {
 	tnl_answer answer;
 	int max;
+	bool gone;	/* the module: no more events will come */
 };
+
+/* A family of netlink came or went. */
+static bool is_our_end(struct nlmsghdr *hdr)
+{
+	struct nlattr *attrs[CTRL_ATTR_MAX + 1];
+
+	return genlmsg_hdr(hdr)->cmd == CTRL_CMD_DELFAMILY &&
+	       !genlmsg_parse(hdr, 0, attrs, CTRL_ATTR_MAX, NULL) &&
+	       !strcmp(tnl_str(attrs[CTRL_ATTR_FAMILY_NAME]), TALLY_FAMILY_NAME);
+}
 
 static int on_event(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *attrs[ATTRS_MAX];
 	struct hearing *hear = arg;
 
-	if (!genlmsg_parse(nlmsg_hdr(msg), 0, attrs, hear->max, NULL))
+	if (nlmsg_hdr(msg)->nlmsg_type == GENL_ID_CTRL)
+		hear->gone = hear->gone || is_our_end(nlmsg_hdr(msg));
+	else if (!genlmsg_parse(nlmsg_hdr(msg), 0, attrs, hear->max, NULL))
 		hear->answer(attrs, nlmsg_hdr(msg));
 	return NL_OK;
 }
@@ -418,17 +431,20 @@ static int on_event(struct nl_msg *msg, void *arg)
  */
 int tnl_listen(void)
 {
-	int group = -1;
+	int group = -1, families = -1;
 
 	if (tnl_open())
 		return FAILED;
 	if (nl.events)
 		return DONE;
 	nl.events = nl_socket_alloc();
-	if (nl.events && !genl_connect(nl.events))
+	if (nl.events && !genl_connect(nl.events)) {
 		group = genl_ctrl_resolve_grp(nl.events, TALLY_FAMILY_NAME,
 					      TALLY_MCGRP_MONITOR);
+		families = genl_ctrl_resolve_grp(nl.events, "nlctrl", "notify");
+	}
 	if (group >= 0 && !nl_socket_add_membership(nl.events, group) &&
+	    families >= 0 && !nl_socket_add_membership(nl.events, families) &&
 	    !nl_socket_set_nonblocking(nl.events)) {
 		nl_socket_disable_seq_check(nl.events);
 		return DONE;
@@ -436,6 +452,16 @@ int tnl_listen(void)
 	say("the group of events cannot be joined");
 	tnl_close();
 	return FAILED;
+}
+
+/**
+ * tnl_events_fd - where events come
+ *
+ * Return: a descriptor to poll, while they are kept.
+ */
+int tnl_events_fd(void)
+{
+	return nl_socket_get_fd(nl.events);
 }
 
 /**
@@ -449,8 +475,7 @@ int tnl_listen(void)
 int tnl_hear(int ms, int max, tnl_answer answer)
 {
 	struct hearing hear = { .answer = answer, .max = max };
-	struct pollfd fd = { .fd = nl_socket_get_fd(nl.events),
-			     .events = POLLIN };
+	struct pollfd fd = { .fd = tnl_events_fd(), .events = POLLIN };
 	int err;
 
 	if (poll(&fd, 1, ms) <= 0)
@@ -463,9 +488,10 @@ int tnl_hear(int ms, int max, tnl_answer answer)
 		if (err == -NLE_NOMEM)
 			answer(NULL, NULL);
 	} while (err >= 0 || err == -NLE_NOMEM);
-	if (err == -NLE_AGAIN)
+	if (err == -NLE_AGAIN && !hear.gone)
 		return DONE;
-	say("events: %s", nl_geterror(err));
+	say("events: %s", hear.gone ? "the module was unloaded" :
+	    nl_geterror(err));
 	return FAILED;
 }
 

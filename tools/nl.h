@@ -55,6 +55,7 @@ int tnl_begin(struct tnl_request *req, uint8_t cmd, bool dump);
 int tnl_ready(struct tnl_request *req, int err);
 int tnl_talk(struct tnl_request *req, int max, tnl_answer answer);
 int tnl_listen(void);
+int tnl_events_fd(void);
 int tnl_hear(int ms, int max, tnl_answer answer);
 void tnl_deaf(void);
 int tnl_version(unsigned int *version);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -14,6 +15,33 @@ static struct {
 	bool middle;		/* text: something stands on this line */
 	bool list;		/* an answer of many objects */
 } out;
+
+static int out_error;
+
+/**
+ * out_lost - what is printed is lost
+ * @error: errno, why
+ */
+void out_lost(int error)
+{
+	if (!out_error)
+		out_error = error;
+}
+
+/**
+ * out_flush - print what is still in the buffer
+ *
+ * Return: 0, or errno of the first time that output failed.
+ */
+int out_flush(void)
+{
+	if (out_error)
+		return out_error;
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout))
+		out_lost(errno ? errno : EIO);
+	return out_error;
+}
 
 static void newline(void)
 {
@@ -115,7 +143,7 @@ static void json_end(void)
 		return;
 	out.used[0] = false;
 	putchar('\n');
-	fflush(stdout);
+	out_flush();
 }
 
 /**
@@ -138,7 +166,7 @@ void out_end_list(void)
 		json_close(']');
 		json_end();
 	} else {
-		fflush(stdout);
+		out_flush();
 	}
 }
 
@@ -166,7 +194,7 @@ void out_end(void)
 		putchar('\n');
 	out.middle = false;
 	if (!out.list)
-		fflush(stdout);
+		out_flush();
 }
 
 static void label_text(const char *label)

@@ -25,6 +25,9 @@ void out_end_object(void);
 /* Text only: a new line, indented. */
 void out_line(void);
 
+int out_flush(void);
+void out_lost(int error);
+
 void out_str(const char *key, const char *label, const char *value);
 void out_u64(const char *key, const char *label, uint64_t value,
 	     const char *unit);

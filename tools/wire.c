@@ -88,8 +88,9 @@ static int wire_add(const char *node)
 int wire_read(const char *nodes, unsigned int count, const char *home,
 	      struct wire *wire)
 {
-	int status = DONE, len;
+	int status = DONE;
 	char name[64];
+	size_t len;
 
 	memset(wire, 0, sizeof(*wire));
 	wire_to = wire;
@@ -97,7 +98,12 @@ int wire_read(const char *nodes, unsigned int count, const char *home,
 		status = wire_add(NULL);
 	for (; nodes && *nodes && count && !status; count--) {
 		len = strcspn(nodes, ",");
-		snprintf(name, sizeof(name), "%.*s", len, nodes);
+		if (len >= sizeof(name)) {
+			say("bench: nodes %s: a name has at most 63 characters",
+			    nodes);
+			return FAILED;
+		}
+		snprintf(name, sizeof(name), "%.*s", (int)len, nodes);
 		status = wire_add(name);
 		nodes += len + (nodes[len] == ',');
 	}
