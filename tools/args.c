@@ -329,6 +329,20 @@ const char *arg_u32(const char *word, void *to)
 	return NULL;
 }
 
+/* Milliseconds to wait at most, or none: for as long as it takes. */
+const char *arg_timeout(const char *word, void *to)
+{
+	const char *why;
+
+	*(uint32_t *)to = TALLY_TIMEOUT_NONE;
+	if (!strcmp(word, "none"))
+		return NULL;
+	why = arg_u32(word, to);
+	if (!why && *(uint32_t *)to == TALLY_TIMEOUT_NONE)
+		why = "nothing could be done in no time; write milliseconds, or none";
+	return why;
+}
+
 /* A port. */
 const char *arg_port(const char *word, void *to)
 {

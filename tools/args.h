@@ -48,6 +48,7 @@ const char *arg_name(const char *word, void *to);	/* const char * */
 const char *arg_u64(const char *word, void *to);	/* uint64_t */
 const char *arg_wrap(const char *word, void *to);	/* uint64_t, may be negative */
 const char *arg_u32(const char *word, void *to);	/* uint32_t */
+const char *arg_timeout(const char *word, void *to);	/* uint32_t */
 const char *arg_port(const char *word, void *to);	/* uint16_t, not 0 */
 const char *arg_size(const char *word, void *to);	/* uint64_t, suffix K M G T */
 const char *arg_perm(const char *word, void *to);	/* uint32_t, octal */

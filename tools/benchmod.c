@@ -36,6 +36,9 @@ static const char **name_of(struct bench_names *names, unsigned int i)
 /* Return: 0, or an exit status. */
 static int run_program(char *const argv[])
 {
+	/* Ignored, it would leave no status. */
+	void (*old)(int sig) = signal(SIGCHLD, SIG_DFL);
+	bool ended;
 	int status;
 	pid_t pid;
 
@@ -44,7 +47,9 @@ static int run_program(char *const argv[])
 		execvp(argv[0], argv);
 		_exit(127);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+	ended = pid > 0 && waitpid(pid, &status, 0) == pid;
+	signal(SIGCHLD, old);
+	if (!ended)
 		return FAILED;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
 }

@@ -73,7 +73,7 @@ static int counter_read(int argc, char **argv)
 {
 	struct counter_args val = { 0 };
 	struct arg args[] = {
-		{ .key = "timeout", .parse = arg_u32, .to = &val.timeout },
+		{ .key = "timeout", .parse = arg_timeout, .to = &val.timeout },
 		{ .key = NULL },
 	};
 	struct path path;
@@ -88,7 +88,7 @@ static int counter_inc(int argc, char **argv)
 	struct counter_args val = { .value = 1 };
 	struct arg args[] = {
 		{ .key = "by", .parse = arg_wrap, .to = &val.value },
-		{ .key = "timeout", .parse = arg_u32, .to = &val.timeout },
+		{ .key = "timeout", .parse = arg_timeout, .to = &val.timeout },
 		{ .key = NULL },
 	};
 	struct path path;
@@ -104,7 +104,7 @@ static int counter_set(int argc, char **argv)
 	struct arg args[] = {
 		{ .key = "to", .parse = arg_wrap, .to = &val.value,
 		  .required = true },
-		{ .key = "timeout", .parse = arg_u32, .to = &val.timeout },
+		{ .key = "timeout", .parse = arg_timeout, .to = &val.timeout },
 		{ .key = NULL },
 	};
 	struct path path;
@@ -122,7 +122,7 @@ static int counter_cas(int argc, char **argv)
 		  .required = true },
 		{ .key = "to", .parse = arg_wrap, .to = &val.value,
 		  .required = true },
-		{ .key = "timeout", .parse = arg_u32, .to = &val.timeout },
+		{ .key = "timeout", .parse = arg_timeout, .to = &val.timeout },
 		{ .key = NULL },
 	};
 	struct path path;
@@ -153,10 +153,10 @@ const struct command counter_commands[] = {
 	  "                          [ node NODE ]" },
 	{ "del", counter_del, "ARENA/NAME [ node NODE ]" },
 	{ "show", counter_show, "[ ARENA | ARENA/NAME ] [ node NODE ]" },
-	{ "read", counter_read, "ARENA[@NODE]/NAME [ timeout MS ]" },
-	{ "inc", counter_inc, "ARENA[@NODE]/NAME [ by N ] [ timeout MS ]" },
-	{ "set", counter_set, "ARENA[@NODE]/NAME to N [ timeout MS ]" },
+	{ "read", counter_read, "ARENA[@NODE]/NAME [ timeout { MS | none } ]" },
+	{ "inc", counter_inc, "ARENA[@NODE]/NAME [ by N ] [ timeout { MS | none } ]" },
+	{ "set", counter_set, "ARENA[@NODE]/NAME to N [ timeout { MS | none } ]" },
 	{ "cas", counter_cas,
-	  "ARENA[@NODE]/NAME from N to N [ timeout MS ]" },
+	  "ARENA[@NODE]/NAME from N to N [ timeout { MS | none } ]" },
 	{ NULL, NULL, NULL },
 };

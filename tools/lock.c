@@ -37,7 +37,7 @@ const struct command lock_commands[] = {
 	{ "del", lock_del, "ARENA/NAME [ node NODE ]" },
 	{ "show", lock_show, "[ ARENA | ARENA/NAME ] [ node NODE ]" },
 	{ "run", lock_run,
-	  "ARENA[@NODE]/NAME [ shared ] [ timeout MS ] [ try ] --\n"
+	  "ARENA[@NODE]/NAME [ shared ] [ timeout { MS | none } ] [ try ] --\n"
 	  "                       COMMAND [ ARGUMENT ]..." },
 	{ NULL, NULL, NULL },
 };

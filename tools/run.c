@@ -2,10 +2,16 @@
 /*
  * lock run: a command that lives no longer than the lock is held.
  *
- * The command is our child, in a process group of its own. Beside it a guard
- * is forked that shares the open lock file: should we be killed, the guard
- * ends the command before it closes the file, so that no user is granted the
- * lock while the command still runs.
+ * The process that the user started is the front: it passes signals on, shares the
+ * terminal with the command, and tells what happened. Its child, the guard, starts
+ * the command, watches the lock, and ends the command and all that came of it when
+ * the lock is lost, before its lease ends, or when the front is gone; so it does
+ * not matter whether the front is stopped or killed. What has lost its parent becomes
+ * the guard's child (it is a child subreaper), in whatever process group it is: when
+ * the guard has no children any more, nothing of the command is left.
+ *
+ * Both have the lock's open file. Should the guard be killed, the front does
+ * that before it closes the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,65 +24,99 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "args.h"
 #include "file.h"
 #include "tally.h"
+#include "tree.h"
 
-#define GRACE_MS	2000	/* between TERM and KILL */
-#define STEP_MS		20
+#define GRACE_MS	2000	/* between TERM and KILL, at most */
+#define MARGIN_MS	100	/* between KILL and the end of the lease, at most */
+#define STEP_MS		20	/* while it is being ended */
 #define LOOK_MS		1000	/* looks at the lock even without an event */
-
-/* What we tell the guard. */
-#define ENDED		'e'	/* the command has ended */
-#define ENDING		'l'	/* the lock was lost, we are ending it */
+#define FOR_EVER	(INT64_MAX / 2)
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
 				 SIGUSR2, SIGTSTP, SIGCONT };
 
+/* What the guard tells the front; the front tells it signals to pass on. */
+enum word {
+	STARTED,	/* pid of the command, leader of its process group */
+	STOPPED,	/* the signal that stopped it */
+	LOST,		/* the command is being ended, as the lock is lost … */
+	LEASE,		/* … or the lease nearly over */
+	ENDED,		/* wait status of the command; last word */
+	FAULT,		/* errno: it could not be started; last word */
+	NOT_RUN,	/* errno of exec(); last word */
+};
+
+struct message {
+	enum word word;
+	int value;
+};
+
 /**
  * struct run - one lock run
  * @path: the lock
- * @fd: its open file
+ * @lock: its open file
  * @argv: the command
  * @token: fencing token
  * @signals: signalfd
  * @old: signal mask as it was
  * @old_pipe: what SIGPIPE did
- * @terminal: descriptor of the terminal the command was given, or -1
- * @child: the command, leader of its process group
+ * @old_child: what SIGCHLD did
+ * @terminal: the command has the terminal
+ * @command: the command, leader of its process group
  * @guard: the guard
- * @guard_pipe: our end; closed when we die
- * @exec_error: errno of a command that could not be run, or 0
+ * @link: to the other one of front and guard
  * @lost: the lock was lost
- * @status: wait status of the command
+ * @last: last word of the guard
  */
 struct run {
 	struct path path;
-	int fd;
+	int lock;
 	char **argv;
 	uint64_t token;
 	int signals;
 	sigset_t old;
 	void (*old_pipe)(int sig);
-	int terminal;
-	pid_t child;
+	void (*old_child)(int sig);
+	bool terminal;
+	pid_t command;
 	pid_t guard;
-	int guard_pipe;
-	int exec_error;
+	int link;
 	bool lost;
-	int status;
+	struct message last;
 };
 
-static void pause_ms(long ms)
-{
-	const struct timespec step = { .tv_sec = ms / 1000,
-				       .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&step, NULL);
-}
+/**
+ * struct guard - what the guard knows
+ * @run: what it guards
+ * @signals: signalfd for SIGCHLD
+ * @report: errno comes here if the command cannot be run
+ * @over: the command has ended
+ * @alone: nothing of it is left
+ * @status: its wait status
+ * @ending: it is being ended
+ * @since: since then
+ * @safe: until then the lock is ours, as we know
+ * @lease: longest time that this was told to be, in ms
+ */
+struct guard {
+	struct run *run;
+	int signals;
+	int report;
+	bool over;
+	bool alone;
+	int status;
+	bool ending;
+	int64_t since;
+	int64_t safe;
+	int64_t lease;
+};
 
 static int acquire(struct run *run, uint32_t flags, uint32_t timeout)
 {
@@ -86,78 +126,234 @@ static int acquire(struct run *run, uint32_t flags, uint32_t timeout)
 	};
 	int status;
 
-	status = file_open("lock", &run->path, O_RDWR, &run->fd);
+	status = file_open("lock", &run->path, O_RDWR, &run->lock);
 	if (status)
 		return status;
-	if (ioctl(run->fd, TALLY_IOC_LOCK, &ioc)) {
+	if (ioctl(run->lock, TALLY_IOC_LOCK, &ioc)) {
 		status = file_failed("lock", &run->path, errno);
-		close(run->fd);
+		close(run->lock);
 		return status;
 	}
 	run->token = ioc.token;
 	return DONE;
 }
 
-static bool lock_lost(int fd)
+/* A lease goes on while the machine sleeps. */
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Does not wait for a front that is stopped, but to say its last word. */
+static void tell(const struct guard *guard, enum word word, int value)
+{
+	const struct message message = { word, value };
+
+	send(guard->run->link, &message, sizeof(message),
+	     MSG_NOSIGNAL | (word < ENDED ? MSG_DONTWAIT : 0));
+}
+
+/* Runs in the child. */
+static void command(struct run *run, int report, pid_t guard)
+{
+	char token[24];
+	int error;
+
+	setpgid(0, 0);
+	if (run->terminal)
+		tcsetpgrp(STDIN_FILENO, getpid());
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != guard)
+		_exit(1);
+	snprintf(token, sizeof(token), "%llu", (unsigned long long)run->token);
+	setenv("TALLY_TOKEN", token, 1);
+	signal(SIGPIPE, run->old_pipe);
+	signal(SIGCHLD, run->old_child);
+	sigprocmask(SIG_SETMASK, &run->old, NULL);
+	execvp(run->argv[0], run->argv);
+	error = errno;
+	if (write(report, &error, sizeof(error)) != sizeof(error))
+		_exit(126);
+	_exit(127);
+}
+
+static int start_command(struct guard *guard)
+{
+	pid_t self = getpid();
+	int ends[2];
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	guard->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (guard->signals < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return -1;
+	guard->run->command = fork();
+	if (!guard->run->command)
+		command(guard->run, ends[1], self);
+	close(ends[1]);
+	guard->report = ends[0];
+	return guard->run->command < 0 ? -1 : 0;
+}
+
+/* For how long the lock is ours even without a word of its home; 0: it is lost. */
+static int64_t lock_left(int lock)
 {
 	struct tally_ioc_lockstat stat = { .held = 0 };
 
-	return ioctl(fd, TALLY_IOC_LOCKSTAT, &stat) || !stat.held;
+	if (ioctl(lock, TALLY_IOC_LOCKSTAT, &stat) || !stat.held)
+		return 0;
+	return stat.lease_ms < FOR_EVER ? (int64_t)stat.lease_ms : FOR_EVER;
 }
 
-/* The group is gone when no signal reaches it any more. */
-static void end_group(pid_t group)
+static int64_t least(int64_t one, int64_t two)
 {
-	kill(-group, SIGTERM);
-	kill(-group, SIGCONT);
-	for (int ms = 0; ms < GRACE_MS; ms += STEP_MS) {
-		if (kill(-group, 0) && errno == ESRCH)
-			return;
-		pause_ms(STEP_MS);
+	return one < two ? one : two;
+}
+
+/* TERM when so much of the lease is left: renewals have failed for longer. */
+static int64_t warning(const struct guard *guard)
+{
+	return least(GRACE_MS, guard->lease / 4);
+}
+
+static void signal_all(const struct guard *guard, int sig)
+{
+	/* None was found where /proc is not mounted. */
+	if (!tree_signal(sig) && !guard->over)
+		kill(-guard->run->command, sig);
+}
+
+static void begin_end(struct guard *guard)
+{
+	if (guard->ending)
+		return;
+	guard->ending = true;
+	guard->since = now_ms();
+	signal_all(guard, SIGTERM);
+	signal_all(guard, SIGCONT);
+}
+
+static void look(struct guard *guard)
+{
+	int64_t left = lock_left(guard->run->lock), now = now_ms();
+
+	if (left) {
+		guard->safe = now + left;
+		if (left < FOR_EVER && left > guard->lease)
+			guard->lease = left;
 	}
-	kill(-group, SIGKILL);
+	if (guard->ending || left > warning(guard))
+		return;
+	begin_end(guard);
+	tell(guard, left ? LEASE : LOST, 0);
 }
 
-/* Returns when the command has ended, or has to be ended by the guard. */
-static bool guard_watch(int from, int lock)
+/* What has lost its parent is ours, too. */
+static void reap(struct guard *guard)
 {
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != guard->run->command)
+			continue;
+		if (WIFSTOPPED(status)) {
+			tell(guard, STOPPED, WSTOPSIG(status));
+			continue;
+		}
+		guard->status = status;
+		guard->over = true;
+	}
+	guard->alone = pid < 0 && errno == ECHILD;
+}
+
+/* Return: is the front there? */
+static bool pass_on(struct guard *guard)
+{
+	int sig;
+
+	if (recv(guard->run->link, &sig, sizeof(sig), 0) != sizeof(sig))
+		return false;
+	if (!guard->over)
+		kill(-guard->run->command, sig);
+	return true;
+}
+
+static int pause_of(const struct guard *guard)
+{
+	if (guard->ending)
+		return STEP_MS;
+	return least(LOOK_MS, guard->safe - warning(guard) - now_ms() + 1);
+}
+
+static bool is_time_to_kill(const struct guard *guard)
+{
+	int64_t now = now_ms();
+
+	return guard->ending &&
+	       (now >= guard->since + GRACE_MS ||
+		now >= guard->safe - least(MARGIN_MS, guard->lease / 16));
+}
+
+/* Returns when the command has ended; if it had to be ended, all of it. */
+static void guard_watch(struct guard *guard)
+{
+	struct signalfd_siginfo info;
 	struct pollfd fds[] = {
-		{ .fd = from, .events = POLLIN },
-		{ .fd = lock },
+		{ .fd = guard->signals, .events = POLLIN },
+		{ .fd = guard->run->link, .events = POLLIN },
+		{ .fd = guard->run->lock },	/* a loss is an error condition */
 	};
-	int lost = 0;
-	char c;
 
 	for (;;) {
-		poll(fds, lost < 0 ? 1 : 2, lost < 0 ? -1 : LOOK_MS);
-		if (fds[0].revents) {
-			if (read(from, &c, 1) != 1)
-				return true;
-			if (c == ENDED)
-				return false;
-			lost = -1;	/* it is taken care of */
-		} else if (lost >= 0 && lock_lost(lock)) {
-			/* We may be stopped: a while for us, then the guard. */
-			if (lost++)
-				return true;
-			poll(fds, 1, GRACE_MS / 4);
+		look(guard);
+		if (guard->ending)
+			fds[2].fd = -1;
+		if (is_time_to_kill(guard))
+			signal_all(guard, SIGKILL);
+		poll(fds, 3, pause_of(guard));
+		if (fds[1].revents && !pass_on(guard)) {
+			fds[1].fd = -1;
+			begin_end(guard);
 		}
+		while (read(guard->signals, &info, sizeof(info)) > 0)
+			;
+		reap(guard);
+		if (guard->ending ? guard->alone : guard->over)
+			return;
 	}
 }
 
-/* Runs in the guard. */
-static void be_guard(int from, int lock)
+/*
+ * A process group of its own: the terminal's and a shell's signals are for others.
+ * It stays in the session, else the command's group would have no parent there.
+ */
+static void be_guard(struct run *run)
 {
-	pid_t group = 0;
+	struct guard guard = { .run = run };
+	char c;
+	int error;
 
-	setsid();
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
-		signal(forwarded[i], SIG_IGN);
-	prctl(PR_SET_NAME, "tally-guard");
-	if (read(from, &group, sizeof(group)) == sizeof(group) &&
-	    guard_watch(from, lock))
-		end_group(group);
-	close(lock);
+	setpgid(0, 0);
+	prctl(PR_SET_NAME, GUARD_NAME);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (start_command(&guard)) {
+		tell(&guard, FAULT, errno);
+		_exit(0);
+	}
+	tell(&guard, STARTED, run->command);
+	guard_watch(&guard);
+	if (read(guard.report, &error, sizeof(error)) == sizeof(error))
+		tell(&guard, NOT_RUN, error);
+	else
+		tell(&guard, ENDED, guard.status);
+	/* Not before the front has resigned as a reaper. */
+	while (recv(run->link, &c, 1, 0) > 0)
+		;
 	_exit(0);
 }
 
@@ -165,206 +361,157 @@ static int start_guard(struct run *run)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	run->guard = fork();
 	if (!run->guard) {
-		close(ends[1]);
+		close(ends[0]);
 		close(run->signals);
-		be_guard(ends[0], run->fd);
+		run->link = ends[1];
+		be_guard(run);
 	}
-	close(ends[0]);
-	run->guard_pipe = ends[1];
+	close(ends[1]);
+	run->link = ends[0];
 	return run->guard < 0 ? -1 : 0;
-}
-
-/* Runs in the child; begins when the gate opens, so never without a guard. */
-static void command(struct run *run, int gate, int report, pid_t parent)
-{
-	char token[24];
-	int error;
-	char c;
-
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent || read(gate, &c, 1) != 1)
-		_exit(1);
-	snprintf(token, sizeof(token), "%llu", (unsigned long long)run->token);
-	setenv("TALLY_TOKEN", token, 1);
-	sigprocmask(SIG_SETMASK, &run->old, NULL);
-	signal(SIGPIPE, run->old_pipe);
-	execvp(run->argv[0], run->argv);
-	error = errno;
-	if (write(report, &error, sizeof(error)) != sizeof(error))
-		_exit(126);
-	_exit(error == ENOENT ? 127 : 126);
-}
-
-static void give_terminal(struct run *run)
-{
-	run->terminal = -1;
-	if (tcgetpgrp(STDIN_FILENO) != getpgrp())
-		return;
-	run->terminal = STDIN_FILENO;
-	tcsetpgrp(run->terminal, run->child);
-}
-
-static void take_terminal(struct run *run)
-{
-	if (run->terminal < 0)
-		return;
-	signal(SIGTTOU, SIG_IGN);
-	tcsetpgrp(run->terminal, getpgrp());
-	signal(SIGTTOU, SIG_DFL);
-}
-
-/* Tell the guard whom to guard, then let the child go and see it exec. */
-static int let_go(struct run *run, int gate, int report)
-{
-	pid_t group = run->child;
-
-	setpgid(group, group);
-	give_terminal(run);
-	if (write(run->guard_pipe, &group, sizeof(group)) != sizeof(group) ||
-	    write(gate, "", 1) != 1)
-		return -1;
-	if (read(report, &run->exec_error, sizeof(run->exec_error)) < 0)
-		return -1;
-	return 0;
-}
-
-static int start_command(struct run *run)
-{
-	int gate[2], report[2], err = -1;
-	pid_t self = getpid();
-
-	if (pipe2(gate, O_CLOEXEC))
-		return -1;
-	if (pipe2(report, O_CLOEXEC)) {
-		close(gate[0]);
-		close(gate[1]);
-		return -1;
-	}
-	run->child = fork();
-	if (!run->child) {
-		/* Else it would be its own writer, and wait for ever. */
-		close(gate[1]);
-		command(run, gate[0], report[1], self);
-	}
-	close(gate[0]);
-	close(report[1]);
-	if (run->child > 0)
-		err = let_go(run, gate[1], report[0]);
-	close(gate[1]);
-	close(report[0]);
-	return err;
 }
 
 static void block_signals(struct run *run)
 {
-	sigset_t set;
+	sigset_t set, more;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaddset(&set, forwarded[i]);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, &run->old);
-	run->old_pipe = signal(SIGPIPE, SIG_IGN);
 	run->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	more = set;
+	sigaddset(&more, SIGCHLD);
+	sigaddset(&more, SIGTTOU);	/* for tcsetpgrp() */
+	sigprocmask(SIG_BLOCK, &more, &run->old);
+	run->old_pipe = signal(SIGPIPE, SIG_IGN);
+	/* Ignored, it would have the kernel reap the command, and keep its status. */
+	run->old_child = signal(SIGCHLD, SIG_DFL);
 }
 
-/* The command stopped: stop too, so that the shell sees it, and go on together. */
-static void stop_along(struct run *run)
+static void restore_signals(struct run *run)
 {
-	if (run->terminal < 0) {
-		/* It may have asked for a terminal that is ours by now. */
-		give_terminal(run);
-		if (run->terminal >= 0)
-			kill(-run->child, SIGCONT);
+	close(run->signals);
+	signal(SIGPIPE, run->old_pipe);
+	signal(SIGCHLD, run->old_child);
+	sigprocmask(SIG_SETMASK, &run->old, NULL);
+}
+
+static void forward(struct run *run, int sig)
+{
+	send(run->link, &sig, sizeof(sig), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Is the terminal ours to give? */
+static bool has_terminal(void)
+{
+	return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void give_terminal(struct run *run)
+{
+	if (!has_terminal())
 		return;
-	}
-	take_terminal(run);
-	raise(SIGSTOP);
-	tcsetpgrp(run->terminal, run->child);
-	kill(-run->child, SIGCONT);
+	run->terminal = true;
+	tcsetpgrp(STDIN_FILENO, run->command);
 }
 
-static bool reap(struct run *run)
+static void take_terminal(struct run *run)
 {
-	pid_t pid;
-	int status;
-
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != run->child)
-			continue;
-		if (WIFSTOPPED(status)) {
-			stop_along(run);
-			continue;
-		}
-		run->status = status;
-		return true;
-	}
-	return false;
+	if (run->terminal)
+		tcsetpgrp(STDIN_FILENO, getpgrp());
+	run->terminal = false;
 }
 
-/* Return: true when the command has ended. */
-static bool take_signal(struct run *run)
+/*
+ * The command stopped: stop too, so that the shell sees it. They go on together, as
+ * SIGCONT is passed on. In the background only if it wants the terminal.
+ */
+static void stop_along(struct run *run, int sig)
+{
+	bool wants = sig == SIGTTIN || sig == SIGTTOU;
+
+	if (wants && !run->terminal && has_terminal()) {
+		give_terminal(run);
+		forward(run, SIGCONT);
+	} else if (run->terminal || (wants && tcgetpgrp(STDIN_FILENO) >= 0)) {
+		take_terminal(run);
+		raise(SIGSTOP);
+	}
+}
+
+static void take_signal(struct run *run)
 {
 	struct signalfd_siginfo info;
 
 	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
-		return false;
-	if (info.ssi_signo == SIGCHLD)
-		return reap(run);
+		return;
 	if (info.ssi_signo == SIGCONT)
 		give_terminal(run);
-	kill(-run->child, info.ssi_signo);
-	return false;
+	forward(run, info.ssi_signo);
 }
 
-static bool tell_guard(struct run *run, char what)
+static void tell_loss(struct run *run, enum word word)
 {
-	return write(run->guard_pipe, &what, 1) == 1;
+	run->lost = true;
+	say("lock %s/%s: %s; %s is stopped", run->path.arena, run->path.object,
+	    word == LOST ? "it was lost" : "no word from its home, and the lease ends",
+	    run->argv[0]);
 }
 
-static void watch(struct run *run)
+/* Return: true after the last word. */
+static bool take_message(struct run *run, const struct message *message)
+{
+	switch (message->word) {
+	case STARTED:
+		run->command = message->value;
+		return false;
+	case STOPPED:
+		stop_along(run, message->value);
+		return false;
+	case LOST:
+	case LEASE:
+		tell_loss(run, message->word);
+		return false;
+	default:
+		run->last = *message;
+		return true;
+	}
+}
+
+/* Return: false when the guard went without a last word. */
+static bool watch(struct run *run)
 {
 	struct pollfd fds[] = {
 		{ .fd = run->signals, .events = POLLIN },
-		{ .fd = run->fd },	/* a loss is an error condition */
+		{ .fd = run->link, .events = POLLIN },
 	};
+	struct message message;
 
 	for (;;) {
-		if (poll(fds, 2, LOOK_MS) < 0)
+		if (poll(fds, 2, -1) < 0)
 			continue;
-		if ((fds[0].revents & POLLIN) && take_signal(run))
-			return;
-		if (lock_lost(run->fd))
-			break;
+		if (fds[0].revents)
+			take_signal(run);
+		if (!fds[1].revents)
+			continue;
+		if (recv(run->link, &message, sizeof(message), 0) !=
+		    sizeof(message))
+			return false;
+		if (take_message(run, &message))
+			return true;
 	}
-	run->lost = true;
-	tell_guard(run, ENDING);
-	say("lock %s/%s: it was lost; %s is stopped", run->path.arena,
-	    run->path.object, run->argv[0]);
-	end_group(run->child);
-	waitpid(run->child, &run->status, 0);
-}
-
-static void dismiss_guard(struct run *run)
-{
-	if (run->guard <= 0)
-		return;
-	if (!tell_guard(run, ENDED))
-		kill(run->guard, SIGKILL);
-	close(run->guard_pipe);
-	waitpid(run->guard, NULL, 0);
 }
 
 static int release(struct run *run)
 {
-	int error = ioctl(run->fd, TALLY_IOC_UNLOCK) ? errno : 0;
+	int error = ioctl(run->lock, TALLY_IOC_UNLOCK) ? errno : 0;
 
-	close(run->fd);
+	close(run->lock);
 	if (run->lost)
 		return LOCK_TROUBLE + FAILED;
 	if (!error)
@@ -374,47 +521,76 @@ static int release(struct run *run)
 
 static int command_status(const struct run *run)
 {
-	if (run->exec_error) {
-		say("lock run: %s: %s", run->argv[0],
-		    strerror(run->exec_error));
-		return run->exec_error == ENOENT ? 127 : 126;
-	}
-	if (WIFSIGNALED(run->status))
-		return 128 + WTERMSIG(run->status);
-	return WEXITSTATUS(run->status);
+	int value = run->last.value;
+
+	if (run->last.word != ENDED)
+		say("lock run: %s: %s", run->argv[0], strerror(value));
+	if (run->last.word == NOT_RUN && value == ENOENT)
+		return 127;
+	if (run->last.word != ENDED)
+		return 126;
+	if (WIFSIGNALED(value))
+		return 128 + WTERMSIG(value);
+	return WEXITSTATUS(value);
+}
+
+/* What the command left behind goes on without us, and is no longer ours. */
+static void dismiss_guard(struct run *run)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	close(run->link);
+	waitpid(run->guard, NULL, 0);
 }
 
 static int run_locked(struct run *run)
 {
-	int status, trouble;
-	bool started;
+	int status = DONE, trouble;
 
 	block_signals(run);
-	/* The guard is there before the command, so that none runs alone. */
-	started = run->signals >= 0 && !start_guard(run) &&
-		  !start_command(run);
-	if (started)
-		watch(run);
-	else
-		say("lock run: %s: %s", run->argv[0], strerror(errno));
+	run->terminal = has_terminal();
+	if (run->signals < 0 || start_guard(run)) {
+		run->last = (struct message){ FAULT, errno };
+	} else if (watch(run)) {
+		dismiss_guard(run);
+	} else {
+		say("lock %s/%s: the guard was killed; %s is killed",
+		    run->path.arena, run->path.object, run->argv[0]);
+		tree_end();
+		run->lost = true;
+		dismiss_guard(run);
+	}
 	take_terminal(run);
-	dismiss_guard(run);
 	trouble = release(run);
-	close(run->signals);
-	signal(SIGPIPE, run->old_pipe);
-	sigprocmask(SIG_SETMASK, &run->old, NULL);
-	status = started ? command_status(run) : 126;
+	if (!trouble)
+		status = command_status(run);
+	restore_signals(run);
 	return trouble ? trouble : status;
+}
+
+/* For how long to wait for the lock. */
+struct patience {
+	bool try;
+	uint32_t timeout;
+};
+
+static const char *arg_patience(const char *word, void *to)
+{
+	struct patience *patience = to;
+
+	if (strcmp(word, "0"))
+		return arg_timeout(word, &patience->timeout);
+	patience->try = true;
+	return NULL;
 }
 
 int lock_run(int argc, char **argv)
 {
-	struct run run = { .fd = -1, .signals = -1, .terminal = -1 };
-	uint32_t timeout = 0;
-	bool try = false, shared = false;
+	struct run run = { .lock = -1, .signals = -1 };
+	struct patience patience = { .try = false };
+	bool shared = false;
 	struct arg args[] = {
-		{ .key = "timeout", .parse = arg_u32, .to = &timeout },
-		{ .key = "try", .to = &try },
+		{ .key = "timeout", .parse = arg_patience, .to = &patience },
+		{ .key = "try", .to = &patience.try },
 		{ .key = "shared", .to = &shared },
 		{ .key = NULL },
 	};
@@ -431,8 +607,8 @@ int lock_run(int argc, char **argv)
 		return USAGE;
 	}
 	run.argv = argv + count + 1;
-	status = acquire(&run, (try ? TALLY_LOCK_TRY : 0) |
-			 (shared ? TALLY_LOCK_SHARED : 0), timeout);
+	status = acquire(&run, (patience.try ? TALLY_LOCK_TRY : 0) |
+			 (shared ? TALLY_LOCK_SHARED : 0), patience.timeout);
 	if (status)
 		return LOCK_TROUBLE + status;
 	return run_locked(&run);

@@ -74,12 +74,13 @@ gone() {
 
 mkdir -p "$work/m/a" "$work/empty"
 : > "$work/m/a/l"
+: > "$work/m/a/l2"
 : > "$work/m/a/c"
 faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..118"
+echo "1..155"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -324,22 +325,102 @@ wait $pid
 result $? 'a lost lock ends the command with 121'
 rm "$work/lost" "$work/up"
 
+# The front is stopped, and the lease ends: TERM before that, KILL at its end.
+rm -f "$work/up" "$work/term"
+export FAKE_LEASE=$work/lease
+"${faked[@]}" lock run a/l -- bash -c "trap ': > $work/term' TERM
+	echo \$\$ > $work/up; while :; do sleep 0.02; : > $work/alive; done" \
+	> "$work/out" 2>&1 &
+pid=$!
+wait_for test -s "$work/up"
+command=$(cat "$work/up")
+kill -STOP $pid
+: > "$work/lease"
+wait_for gone "$command"
+[ -e "$work/term" ] && [ $(($(date -r "$work/alive" +%s%N) - $(date -r "$work/lease" +%s%N))) -lt 2000000000 ]
+result $? 'a tool that is stopped: ended before the lease is over'
+kill -CONT $pid
+wait $pid
+check 'which is told, with 121' test $? = 121
+check 'and why' grep -q 'lease ends; bash is stopped' "$work/out"
+unset FAKE_LEASE
+rm -f "$work/lease"
+
+# What its parent has set up for its children.
+status=0
+env --ignore-signal=CHLD timeout 20 "${faked[@]}" lock run a/l -- \
+	sh -c 'exit 7' || status=$?
+check 'SIGCHLD ignored by the parent' test $status = 7
+check 'and by the command, then' grep -q '^SigIgn:.*1....$' <(
+	env --ignore-signal=CHLD "${faked[@]}" lock run a/l -- cat /proc/self/status)
+# shellcheck disable=SC2016 # for the command's shell
+check 'signals blocked by the parent' test 143 = "$(
+	env --block-signal=CHLD timeout 20 "${faked[@]}" lock run a/l -- \
+	sh -c 'kill -TERM $$' > /dev/null 2>&1; echo $?)"
+check 'closed descriptors' test 7 = "$(
+	timeout 20 "${faked[@]}" lock run a/l -- sh -c 'exit 7' <&- 2>&-; echo $?)"
+check 'are so for the command' test 0 = "$("${faked[@]}" lock run a/l -- \
+	sh -c 'if [ -e /proc/self/fd/0 ]; then echo open; else echo 0; fi' <&-)"
+
 # On a terminal, the command reads from it, control-C reaches it, and a shell
 # with job control stops and continues it.
 check 'lock run on a terminal' timeout 60 python3 "$here/terminal.py" \
 	"${faked[@]}" lock run a/l --
 
-# Death of the tool: the command is ended before the lock is free.
-"${faked[@]}" lock run a/l -- sh -c "trap '' TERM; echo \$\$ > $work/up
-	while :; do sleep 0.1; done" &
-pid=$!
-disown $pid
-wait_for test -s "$work/up"
-command=$(cat "$work/up")
-kill -KILL $pid
-wait_for gone $pid
-flock -n "$work/m/a/l" true
-[ $? = 1 ] && wait_for gone "$command"
-result $? 'a killed tool keeps the lock until the command is gone'
-check 'and then the lock is free' wait_for flock -n "$work/m/a/l" true
+# killed WHAT WHOM COMMAND...: the command, which tells its number in $work/up and
+# does not heed TERM, is gone before another has the lock.
+killed() {
+	local what=$1 whom=$2 pid command
+
+	shift 2
+	rm -f "$work/up"
+	"${faked[@]}" lock run a/l -- "$@" > "$work/out" 2>&1 &
+	pid=$!
+	disown $pid
+	wait_for test -s "$work/up"
+	command=$(cat "$work/up")
+	[ "$whom" = tool ] || pid=$(pgrep -x -P $pid tally-guard)
+	kill -KILL "$pid"
+	wait_for gone "$pid"
+	[ "$whom" = guard ] || ! flock -n "$work/m/a/l" true
+	flock "$work/m/a/l" true
+	gone "$command"
+	result $? "$whom killed: $what is gone before the lock is free"
+}
+
+cat > "$work/stubborn" << EOF
+trap '' TERM
+echo \$\$ > "$work/up"
+while :; do sleep 0.1; done
+EOF
+for whom in tool guard; do
+	killed 'the command' $whom bash "$work/stubborn"
+	killed 'a group of its own' $whom \
+		sh -c "timeout 60 bash $work/stubborn; true"
+	killed 'a session of its own, without a parent' $whom \
+		sh -c "setsid bash $work/stubborn & sleep 60"
+	killed 'what a lock run in it runs' $whom \
+		"${faked[@]}" lock run a/l2 -- bash "$work/stubborn"
+done
+"${faked[@]}" lock run a/l -- sh -c "setsid sleep 60 > /dev/null 2>&1 & echo \$! > $work/up"
+check 'what the command leaves behind goes on' kill "$(cat "$work/up")"
+flock "$work/m/a/l" "${faked[@]}" lock run a/l timeout 0 -- true > /dev/null 2>&1
+check 'timeout 0 is try' test $? = 125
+check 'timeout none is none' "${faked[@]}" lock run a/l timeout none -- true
+expect 2 'or none' 'timeout 0 of a counter' counter inc a/c timeout 0
+
+# Output that fails.
+"$tally" version > /dev/full 2> "$work/out"
+check 'a full disk is told' test "$?$(grep -c 'No space' "$work/out")" = 11
+for words in -V --help help 'node help'; do
+	# shellcheck disable=SC2086 # words
+	"$tally" $words > /dev/full 2> /dev/null
+	check "of $words, too" test $? = 1
+done
+"$tally" version >&- 2> "$work/out"
+check 'no output is told' test "$?$(grep -c 'Bad file' "$work/out")" = 11
+printf 'version\nversion\nlock run a/l -- touch %s\n' "$work/ran" |
+	"${faked[@]}" -b - > /dev/full 2> "$work/out"
+check 'a batch ends when its output fails' test "$?$(grep -c 'No space' "$work/out")" = 11
+check 'at once' test ! -e "$work/ran"
 exit $failed
