@@ -29,6 +29,8 @@ enum tally_delay {
 	TALLY_DELAY_RENEW,
 	/* a request came, and its slot has not been looked at */
 	TALLY_DELAY_REQUEST,
+	/* client: a sync takes a lane as done, and has not asked on it */
+	TALLY_DELAY_REGION_SYNC,
 	__TALLY_DELAYS
 };
 

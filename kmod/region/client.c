@@ -3,6 +3,7 @@
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "base/delay.h"
 #include "client/attach.h"
 #include "region/home.h"
 #include "region/wire.h"
@@ -24,7 +25,9 @@ struct region_key {
  * @access: TALLY_ACCESS_* that this node had when they were fetched
  * @count: how many there are
  * @keys: the keys; NULL before the first is needed
- * @dirty: lanes that carried a Write since the last sync, a bit each
+ * @sync_lock: one sync at a time, so that none ends while another still waits
+ *	for what it, too, has to wait for
+ * @dirty: lanes on which a Write arrived since the last sync, a bit each
  * @stale: the keys are void; set without @lock, for what serves the link may not
  *	wait for an answer that comes by it
  */
@@ -36,6 +39,7 @@ struct region_client {
 	u8 access;
 	u32 count;
 	struct region_key *keys;
+	struct mutex sync_lock;	/* see above */
 	unsigned long dirty;
 	bool stale;
 };
@@ -52,6 +56,7 @@ int tally_region_attach(struct tally_handle *handle,
 		if (!client)
 			return -ENOMEM;
 		mutex_init(&client->lock);
+		mutex_init(&client->sync_lock);
 		handle->part = client;
 	}
 	WRITE_ONCE(client->mrs, be32_to_cpu(rep->mrs));
@@ -79,6 +84,7 @@ void tally_region_release(struct tally_handle *handle)
 		return;
 	kvfree(client->keys);
 	mutex_destroy(&client->lock);
+	mutex_destroy(&client->sync_lock);
 	kfree(client);
 }
 
@@ -161,7 +167,7 @@ static int region_keys_fetch(const struct tally_xfer_args *args, u32 first)
 	return err;
 }
 
-static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
+static int region_key(const struct tally_xfer_args *args, u32 index,
 		      struct tally_xfer_key *key)
 {
 	struct tally_handle *handle = args->handle;
@@ -180,9 +186,15 @@ static int region_key(const struct tally_xfer_args *args, u32 index, u32 lane,
 	else
 		client->session = 0;
 	mutex_unlock(&client->lock);
-	if (!err && args->write)
-		set_bit(lane % TALLY_LANES_MAX, &client->dirty);
 	return err;
+}
+
+/* The handle, which is still inside, keeps its client. */
+static void region_wrote(const struct tally_xfer_args *args, u32 lane)
+{
+	struct region_client *client = args->handle->part;
+
+	set_bit(lane % TALLY_LANES_MAX, &client->dirty);
 }
 
 /* The handle has been entered; the transfer leaves it. */
@@ -200,6 +212,7 @@ static ssize_t region_remote(struct tally_handle *handle,
 		.session = tally_view_session(handle->view),
 		.until = *until,
 		.key = region_key,
+		.done = write ? region_wrote : NULL,
 	};
 	ssize_t ret;
 
@@ -291,32 +304,24 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 	return ret;
 }
 
-/**
- * tally_region_sync - let the home's CPU see every completed write of ours
- * @handle: the region
- * @timeout: jiffies, for each lane that was written on
- *
- * Context: process; sleeps, killable.
- * Return: 0 or an errno; after an errno the next call tries the same lanes.
- */
-int tally_region_sync(struct tally_handle *handle, long timeout)
+/* Behind the Writes of each lane a small Read: when it is back, they are there. */
+static int region_sync(struct tally_handle *handle, long timeout)
 {
 	struct region_client *client = handle->part;
+	struct kvec vec = { .iov_len = 1 };
 	struct tally_until until;
 	struct iov_iter iter;
-	struct kvec vec = { .iov_len = 1 };
 	u32 lane;
 	int err = 0;
 
-	if (handle->object || !READ_ONCE(client->dirty))
-		return 0;
+	lockdep_assert_held(&client->sync_lock);
 	vec.iov_base = kmalloc(vec.iov_len, GFP_KERNEL);
 	if (!vec.iov_base)
 		return -ENOMEM;
 	for (lane = 0; lane < TALLY_LANES_MAX && !err; lane++) {
 		if (!test_and_clear_bit(lane, &client->dirty))
 			continue;
-		/* Behind the Writes of a lane: when it is back, they are there. */
+		tally_delay(REGION_SYNC);
 		iov_iter_kvec(&iter, ITER_DEST, &vec, 1, vec.iov_len);
 		until = tally_until(timeout);
 		err = tally_handle_enter(handle, timeout);
@@ -328,5 +333,27 @@ int tally_region_sync(struct tally_handle *handle, long timeout)
 			set_bit(lane, &client->dirty);
 	}
 	kfree(vec.iov_base);
+	return err;
+}
+
+/**
+ * tally_region_sync - let the home's CPU see every completed write of ours
+ * @handle: the region
+ * @timeout: jiffies, for each lane that was written on
+ *
+ * Context: process; sleeps, killable.
+ * Return: 0 or an errno; after an errno the next call tries the same lanes.
+ */
+int tally_region_sync(struct tally_handle *handle, long timeout)
+{
+	struct region_client *client = handle->part;
+	int err;
+
+	if (handle->object)
+		return 0;
+	if (mutex_lock_killable(&client->sync_lock))
+		return -EINTR;
+	err = READ_ONCE(client->dirty) ? region_sync(handle, timeout) : 0;
+	mutex_unlock(&client->sync_lock);
 	return err;
 }

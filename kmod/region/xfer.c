@@ -39,6 +39,7 @@ struct xfer;
  * @conn: lane it went out on, referenced while the slot is in use
  * @dev: its device, likewise; outlives the QP
  * @lkey: key for local memory in the lane's PD
+ * @lane: which one
  * @bytes: what it takes of the device's limit
  * @pages: local memory
  * @sge: the same as the device sees it
@@ -50,6 +51,7 @@ struct xfer_slot {
 	struct tally_conn *conn;
 	struct tally_dev *dev;
 	u32 lkey;
+	u32 lane;
 	u32 bytes;
 	struct tally_pages pages;
 	struct ib_sge sge[TALLY_PAGES_MAX];
@@ -206,6 +208,8 @@ static void xfer_op_done(struct tally_op *op)
 
 	if (op->status == -EREMOTEIO)
 		tally_handle_doubt(x->args.handle);
+	if (!op->status && x->args.done)
+		x->args.done(&x->args, slot->lane);
 	xfer_bytes_put(slot);
 	complete(&slot->finished);
 	kref_put(&x->ref, xfer_free);
@@ -286,10 +290,11 @@ static int xfer_send(struct xfer *x)
 
 	chunk = tally_chunk_next(x->args.pos, x->left, x->args.unit,
 				 XFER_CHUNK);
-	err = x->args.key(&x->args, chunk.mr, lane, &key);
+	err = x->args.key(&x->args, chunk.mr, &key);
 	if (err)
 		return err;
 	slot->xfer = x;
+	slot->lane = lane;
 	err = xfer_take_lane(slot, lane) ?: xfer_fill(slot, chunk.len);
 	if (err) {
 		xfer_slot_release(slot);

@@ -29,8 +29,10 @@ struct tally_xfer_key {
  * @write: to the target
  * @unit: bytes each memory region of the target covers
  * @until: when to give up
- * @key: get the @index-th memory region; called before each chunk that goes
- *	out on @lane. May sleep until @until. 0 or an errno
+ * @key: get the @index-th memory region; called before each chunk. May sleep
+ *	until @until. 0 or an errno
+ * @done: NULL, or called when a chunk that went out on @lane has arrived,
+ *	before anybody hears of that. Any context
  */
 struct tally_xfer_args {
 	struct tally_handle *handle;
@@ -40,8 +42,9 @@ struct tally_xfer_args {
 	bool write;
 	u32 unit;
 	struct tally_until until;
-	int (*key)(const struct tally_xfer_args *args, u32 index, u32 lane,
+	int (*key)(const struct tally_xfer_args *args, u32 index,
 		   struct tally_xfer_key *key);
+	void (*done)(const struct tally_xfer_args *args, u32 lane);
 };
 
 ssize_t tally_xfer_run(const struct tally_xfer_args *args,

@@ -37,6 +37,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_READY]	 = "ready",
 	[TALLY_DELAY_RENEW]	 = "renew",
 	[TALLY_DELAY_REQUEST]	 = "request",
+	[TALLY_DELAY_REGION_SYNC] = "region_sync",
 };
 
 static struct delay delays[__TALLY_DELAYS];
