@@ -67,7 +67,6 @@ static uint32_t answer_attach(struct link *l, const struct message *m,
 		.status = answer_status(false), .arena = wire(1),
 		.words = wire(65536), .mode = direct || rnd(2) ? 1 : 2,
 		.path = direct ? 1 : 2, .access = one_in(9) ? 1 : 2,
-		.perm = wire(0777),
 	};
 	if (direct) {
 		rep->rkey = wire(l->table->rkey);
@@ -87,7 +86,7 @@ static uint32_t answer_open(const struct message *m, void *reply)
 	*rep = (struct rep_open) {
 		.status = at ? answer_status(false) : htobe32(ENOENT),
 		.object = wire(type), .generation = wire(1),
-		.word = wire(type * 16), .perm = wire(0666), .type = type,
+		.word = wire(type * 16), .type = type,
 	};
 	if (region) {
 		rep->size = htobe64(one_in(20) ? odd() : 65536);
@@ -123,6 +122,19 @@ static uint32_t answer_list(const struct message *m, void *reply)
 	if (one_in(9))
 		rep->next = rep->entry[n ? n - 1 : 0].id;
 	return 16 + n * sizeof(rep->entry[0]);
+}
+
+static uint32_t answer_stat(const struct message *m, void *reply)
+{
+	bool arena = !memcmp(m->body + 4, "\0\0\0\0", 4);
+	struct rep_stat *rep = reply;
+
+	*rep = (struct rep_stat) {
+		.status = answer_status(false),
+		.perm = wire(one_in(30) ? odd() : arena ? 0777 : 0666),
+		.changed = odd(),
+	};
+	return sizeof(*rep);
 }
 
 static uint32_t answer_map(struct link *l, const struct message *m, void *reply)
@@ -187,6 +199,9 @@ static void answer(struct link *l, const struct message *m)
 		break;
 	case LIST:
 		len = answer_list(m, reply);
+		break;
+	case STAT:
+		len = answer_stat(m, reply);
 		break;
 	case REGION_MAP:
 		len = answer_map(l, m, reply);

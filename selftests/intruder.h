@@ -14,7 +14,8 @@
 
 enum {
 	ACTIVE = 5, ACTIVE_ACK, GOODBYE = 16, CREDIT, RENEW, RENEW_ACK, REPLY,
-	ATTACH = 32, OPEN, CLOSE, LIST, COUNTER, REGION_MAP, WHO, LAST_REQUEST = 40,
+	ATTACH = 32, OPEN, CLOSE, LIST, COUNTER, REGION_MAP, WHO,
+	REGION_ZERO, STAT, LAST_REQUEST = 41,
 	FORGET = 64, FORGOTTEN, LOCK, RESYNC,
 };
 
@@ -33,14 +34,18 @@ struct rep_attach {
 	uint64_t addr;
 	uint32_t words;
 	uint8_t mode, path, access, reserved;
-	uint32_t uid, gid, perm, reserved2;
 } __attribute__((packed));
 
 struct rep_open {
 	uint32_t status, zero, object, generation;
 	uint64_t size;
-	uint32_t word, mrs, mr_bytes, uid, gid, perm;
+	uint32_t word, mrs, mr_bytes;
 	uint8_t type, lock_class, reserved[6];
+} __attribute__((packed));
+
+struct rep_stat {
+	uint32_t status, zero, uid, gid, perm, reserved;
+	uint64_t changed;
 } __attribute__((packed));
 
 struct entry {

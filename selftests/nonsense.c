@@ -90,7 +90,7 @@ static void ask_name(struct link *l, uint16_t type)
 static void ask_object(struct link *l, uint16_t type)
 {
 	struct counter body = { .object = some_object(type == WHO) };
-	static const uint32_t len[] = { 16, 8, sizeof(body), 24, 16 };
+	static const uint32_t len[] = { 16, 8, sizeof(body), 24, 16, 32, 16 };
 
 	if (type == LIST) {
 		body.object.object = rnd(2) ? 0 : htobe32(rnd(5));
@@ -102,6 +102,9 @@ static void ask_object(struct link *l, uint16_t type)
 	} else if (type == REGION_MAP) {
 		body.op = 0;
 		body.reserved[2] = one_in(4) ? odd() : 0;
+	} else if (type == REGION_ZERO) {
+		body.reserved[6] = one_in(4) ? odd() : 0;
+		body.value = one_in(4) ? odd() : htobe32(rnd(5000));
 	}
 	request(l, type, &body, len[type - CLOSE]);
 }
@@ -139,7 +142,7 @@ void say_anything(struct link *l)
 {
 	static const uint16_t rare[] = { HELLO, CHALLENGE, PROVE, READY, ACTIVE,
 		ACTIVE_ACK, REFUSE, GOODBYE, CREDIT, RENEW, RENEW_ACK, REPLY,
-		39, LAST_REQUEST, 63, RESYNC, 68, 99 };
+		LAST_REQUEST, 63, RESYNC, 68, 99 };
 	struct object o = some_object(rnd(2));
 	uint8_t body[BODY];
 	uint32_t i;
@@ -153,7 +156,7 @@ void say_anything(struct link *l)
 		ask_name(l, OPEN);
 		break;
 	case 3:
-		ask_object(l, CLOSE + rnd(5));
+		ask_object(l, CLOSE + rnd(7));
 		break;
 	case 4:
 	case 5:

@@ -54,13 +54,11 @@ static bool view_reply_valid(struct tally_view *view,
 			     const struct tally_rep_attach *rep, u32 len)
 {
 	u32 words = be32_to_cpu(rep->words);
-	struct tally_owner owner;
 	bool direct = rep->path == TALLY_PATH_DIRECT &&
 		      rep->mode == TALLY_MODE_NIC &&
 		      !view->node->config.no_atomics;
 
 	return len == sizeof(*rep) && rep->arena && !rep->reserved &&
-	       !rep->reserved2 &&
 	       (rep->mode == TALLY_MODE_NIC || rep->mode == TALLY_MODE_CPU) &&
 	       (rep->access == TALLY_ACCESS_RO ||
 		rep->access == TALLY_ACCESS_RW) &&
@@ -68,8 +66,7 @@ static bool view_reply_valid(struct tally_view *view,
 			   !rep->addr)) &&
 	       words && words <= TALLY_WORDS_MAX &&
 	       IS_ALIGNED(words, TALLY_ENTRY_SIZE) &&
-	       IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64)) &&
-	       tally_owner_read(&owner, rep->uid, rep->gid, rep->perm);
+	       IS_ALIGNED(be64_to_cpu(rep->addr), sizeof(u64));
 }
 
 /*
@@ -110,7 +107,6 @@ static int view_accept(struct tally_view *view, struct tally_session *s,
 		view->words = be32_to_cpu(rep->words);
 	}
 	view->access = rep->access;
-	tally_owner_read(&view->owner, rep->uid, rep->gid, rep->perm);
 	WRITE_ONCE(view->error, 0);
 	return 0;
 }
@@ -187,7 +183,6 @@ static int view_attach_local(struct tally_view *view,
 						      TALLY_REACH_CPU;
 	view->words = arena->config.words;
 	view->access = TALLY_ACCESS_RW;
-	view->owner = arena->config.owner;
 	if (!tally_view_final(view->error))
 		WRITE_ONCE(view->error, 0);
 	return view->error;

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/jhash.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include "base/delay.h"
 #include "base/name.h"
 #include "base/trace.h"
@@ -91,7 +92,6 @@ static int handle_become(struct tally_handle *handle, struct tally_session *s,
 {
 	int err = 0;
 
-	tally_owner_read(&handle->owner, rep->uid, rep->gid, rep->perm);
 	if (!handle->made)
 		err = handle_make(handle, rep);
 	else if (handle->id != be32_to_cpu(rep->object) ||
@@ -158,12 +158,10 @@ static bool reply_valid(const struct tally_view *view,
 {
 	const struct tally_type_ops *ops = tally_type(rep->type);
 	u32 word = be32_to_cpu(rep->word);
-	struct tally_owner owner;
 
 	return len == sizeof(*rep) && rep->object && !rep->reserved &&
 	       IS_ALIGNED(word, TALLY_ENTRY_SIZE) &&
 	       word <= view->words - TALLY_ENTRY_SIZE &&
-	       tally_owner_read(&owner, rep->uid, rep->gid, rep->perm) &&
 	       ops && (!ops->valid || ops->valid(rep));
 }
 
@@ -221,9 +219,9 @@ static int handle_open_remote(struct tally_handle *handle,
 }
 
 /* A node that stops ends its sessions first: that is no mere lack of one. */
-static int handle_why(struct tally_handle *handle, int err)
+static int handle_why(struct tally_view *view, int err)
 {
-	if (err == -ENOTCONN && !tally_node_running(handle->view->node))
+	if (err == -ENOTCONN && !tally_node_running(view->node))
 		return -ESHUTDOWN;
 	return err;
 }
@@ -318,8 +316,75 @@ int tally_handle_enter(struct tally_handle *handle, long timeout)
 			return err;
 		err = tally_handle_open(handle, &until);
 		if (err)
-			return handle_why(handle, err);
+			return handle_why(handle->view, err);
 	}
+}
+
+/* False when nobody can be that. */
+static bool stat_take(const struct tally_rep_stat *rep,
+		      struct tally_owner *owner)
+{
+	owner->uid = make_kuid(&init_user_ns, be32_to_cpu(rep->uid));
+	owner->gid = make_kgid(&init_user_ns, be32_to_cpu(rep->gid));
+	owner->perm = be32_to_cpu(rep->perm) & 0777;
+	owner->changed = be64_to_cpu(rep->changed);
+	return uid_valid(owner->uid) && gid_valid(owner->gid) &&
+	       owner->perm == be32_to_cpu(rep->perm) && !rep->reserved;
+}
+
+static int stat_remote(struct tally_view *view, struct tally_handle *handle,
+		       struct tally_owner *owner,
+		       const struct tally_until *until)
+{
+	struct tally_session *s = tally_view_session(view);
+	struct tally_wire_object body = {
+		.arena = cpu_to_be32(view->remote_id),
+	};
+	struct tally_rep_stat rep;
+	u32 len = sizeof(rep);
+	int err;
+
+	if (!s)
+		return -ENOTCONN;
+	if (handle)
+		body = tally_handle_wire(handle);
+	err = tally_view_ask(s, TALLY_MSG_STAT, &body, sizeof(body), &rep,
+			     &len, until);
+	if (!err && (len != sizeof(rep) || !stat_take(&rep, owner))) {
+		tally_session_violation(s, "malformed answer to STAT");
+		err = -EPROTO;
+	}
+	tally_session_put(s);
+	return err;
+}
+
+/**
+ * tally_handle_stat - whose an object or arena is, as its home has it now
+ * @view: the arena
+ * @handle: an object of it, or NULL
+ * @owner: gets it
+ * @until: when to give up
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0 or the error of the view or handle; -EACCES, -ETIMEDOUT, -EINTR.
+ */
+int tally_handle_stat(struct tally_view *view, struct tally_handle *handle,
+		      struct tally_owner *owner,
+		      const struct tally_until *until)
+{
+	int err;
+
+	if (view->arena) {
+		guard(mutex)(&view->arena->lock);
+		*owner = handle ? handle->object->config.owner :
+				  view->arena->config.owner;
+		return 0;
+	}
+	/* Not inside: FORGOTTEN waits for what is. */
+	err = handle ? tally_handle_open(handle, until) :
+		       tally_view_attach(view, false, until);
+	err = err ?: stat_remote(view, handle, owner, until);
+	return handle_why(view, err);
 }
 
 /* An operation has ended. Context: any. */
@@ -582,6 +647,6 @@ struct tally_conn *tally_handle_conn(struct tally_handle *handle, u64 *addr,
  */
 int tally_handle_no_conn(struct tally_handle *handle)
 {
-	return handle_why(handle, READ_ONCE(handle->error) ?:
+	return handle_why(handle->view, READ_ONCE(handle->error) ?:
 			  (handle->view->arena ? -ENETDOWN : -ENOTCONN));
 }

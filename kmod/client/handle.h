@@ -15,6 +15,9 @@ struct tally_handle *tally_handle_find(struct tally_view *view,
 				       const char *name, long timeout);
 int tally_handle_open(struct tally_handle *handle,
 		      const struct tally_until *until);
+int tally_handle_stat(struct tally_view *view, struct tally_handle *handle,
+		      struct tally_owner *owner,
+		      const struct tally_until *until);
 int tally_handle_enter(struct tally_handle *handle, long timeout);
 int tally_handle_try_enter(struct tally_handle *handle);
 void tally_handle_leave(struct tally_handle *handle);

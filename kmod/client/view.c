@@ -3,7 +3,6 @@
 
 #include <linux/err.h>
 #include <linux/slab.h>
-#include <linux/user_namespace.h>
 #include "base/ref.h"
 #include "base/trace.h"
 #include "object/wire.h"
@@ -207,17 +206,6 @@ int tally_views_know(struct tally_node *node, struct tally_known *known,
 	if (err)
 		known->key = (struct tally_key){};
 	return err;
-}
-
-/* Take an owner from an answer of a home. False when it cannot be one. */
-bool tally_owner_read(struct tally_owner *owner, __be32 uid, __be32 gid,
-		      __be32 perm)
-{
-	owner->uid = make_kuid(&init_user_ns, be32_to_cpu(uid));
-	owner->gid = make_kgid(&init_user_ns, be32_to_cpu(gid));
-	owner->perm = be32_to_cpu(perm) & 0777;
-	return uid_valid(owner->uid) && gid_valid(owner->gid) &&
-	       owner->perm == be32_to_cpu(perm);
 }
 
 /* Is it still the arena of that name? If not, it can never be used again. */

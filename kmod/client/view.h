@@ -72,7 +72,6 @@ struct tally_known {
  * @words: its bytes
  * @reach: enum tally_reach
  * @access: TALLY_ACCESS_* of this node
- * @owner: of the directory
  * @spin: protects @session, @rkey, @addr, @reach, for any context
  * @lock: protects everything but the constant parts
  * @wait: woken when @changes changes
@@ -104,7 +103,6 @@ struct tally_view {
 	u32 words;
 	enum tally_reach reach;
 	u8 access;
-	struct tally_owner owner;
 	spinlock_t spin;	/* see above */
 	struct mutex lock;	/* see above */
 	wait_queue_head_t wait;
@@ -135,7 +133,6 @@ struct tally_view {
  * @word: offset of its entry in the word table
  * @object: the object if it is ours, referenced, else NULL
  * @size: bytes of its file
- * @owner: of its file
  * @hash: chooses the lane
  * @opening: it is being opened just now; under view->lock
  * @spin: protects @error, @made, @forget
@@ -166,7 +163,6 @@ struct tally_handle {
 	u32 word;
 	struct tally_object *object;
 	u64 size;
-	struct tally_owner owner;
 	u32 hash;
 	bool opening;
 	spinlock_t spin;	/* see above */
@@ -219,8 +215,6 @@ void tally_view_put(struct tally_view *view);
 struct tally_view *tally_view_next(struct tally_node *node,
 				   struct tally_view *prev);
 struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena);
-bool tally_owner_read(struct tally_owner *owner, __be32 uid, __be32 gid,
-		      __be32 perm);
 bool tally_view_alive(struct tally_view *view);
 struct tally_session *tally_view_session(struct tally_view *view);
 void tally_view_fail(struct tally_view *view, int err);

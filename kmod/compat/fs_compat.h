@@ -26,14 +26,15 @@ static inline void tally_fillattr(struct tally_idmap *idmap, u32 request_mask,
 #endif
 }
 
-static inline void tally_inode_init_ts(struct inode *inode)
+static inline void tally_inode_set_ts(struct inode *inode, struct timespec64 ts)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
-	simple_inode_init_ts(inode);
+	inode_set_atime_to_ts(inode, inode_set_mtime_to_ts(inode, ts));
+	inode_set_ctime_to_ts(inode, ts);
 #else
-	inode->i_ctime = current_time(inode);
-	inode->i_mtime = inode->i_ctime;
-	inode->i_atime = inode->i_ctime;
+	inode->i_ctime = ts;
+	inode->i_mtime = ts;
+	inode->i_atime = ts;
 #endif
 }
 
@@ -46,6 +47,23 @@ static inline int tally_flock_type(const struct file_lock *fl)
 	return fl->fl_type;
 #endif
 }
+
+/* Is it a lock of the open file, not of the process? */
+static inline bool tally_flock_is_file(const struct file_lock *fl)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	return fl->c.flc_flags & FL_OFDLCK;
+#else
+	return fl->fl_flags & FL_OFDLCK;
+#endif
+}
+
+/* From 7.0 on files without ->setlease() have no leases. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define TALLY_NO_LEASE NULL
+#else
+#define TALLY_NO_LEASE simple_nosetlease
+#endif
 
 static inline void tally_vm_flags_set(struct vm_area_struct *vma,
 				      unsigned long flags)

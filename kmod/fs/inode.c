@@ -3,48 +3,35 @@
 
 #include <linux/jhash.h>
 #include "client/attach.h"
+#include "client/handle.h"
 #include "home/admin.h"
-
-/* Whose the home says it is. False: the root, which has no home. */
-static bool inode_owner(struct inode *inode, struct tally_owner *owner)
-{
-	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_object *object = handle ? handle->object : NULL;
-	struct tally_view *view = tally_inode_view(inode);
-
-	if (!view)
-		return false;
-	if (view->arena)
-		mutex_lock(&view->arena->lock);
-	if (object)
-		*owner = object->config.owner;
-	else if (handle)
-		*owner = handle->owner;
-	else if (view->arena)
-		*owner = view->arena->config.owner;
-	else
-		*owner = view->owner;
-	if (view->arena)
-		mutex_unlock(&view->arena->lock);
-	return true;
-}
 
 /*
  * The inode is a copy, brought up to date with each look, with or without its
- * mutex: its spinlock keeps two of them from mixing what they write.
+ * mutex: its spinlock keeps two of them from mixing what they write. The root
+ * stays as it is. 0 or the errors of tally_handle_stat().
  */
-static void inode_refresh(struct inode *inode)
+static int inode_refresh(struct inode *inode)
 {
+	struct tally_until until = tally_until(TALLY_FS_TIMEOUT);
+	struct tally_view *view = tally_inode_view(inode);
 	struct tally_owner owner;
+	int err;
 
-	if (!inode_owner(inode, &owner))
-		return;
+	if (!view)
+		return 0;
+	err = tally_handle_stat(view, tally_inode_handle(inode), &owner,
+				&until);
+	if (err)
+		return err;
 	spin_lock(&inode->i_lock);
 	inode->i_uid = owner.uid;
 	inode->i_gid = owner.gid;
 	WRITE_ONCE(inode->i_mode,
 		   (inode->i_mode & S_IFMT) | owner.perm);
+	tally_inode_set_ts(inode, ns_to_timespec64(owner.changed));
 	spin_unlock(&inode->i_lock);
+	return 0;
 }
 
 /**
@@ -53,23 +40,29 @@ static void inode_refresh(struct inode *inode)
  * @inode: the file or directory
  * @mask: MAY_*
  *
- * Besides the mode, a file cannot be opened for writing by a node that the
- * home gave no right to write, whichever user asks.
+ * Besides the mode, which the home is asked for, a file cannot be opened for
+ * writing by a node that the home gave no right to write, whichever user asks.
  *
- * Return: 0, -EACCES, the errors of tally_view_attach(), or -ECHILD when it
- * must not sleep.
+ * To read, and neither to open nor as access(2) asks it, is what inotify and
+ * fanotify want. A watch would miss all that is done elsewhere or by other ways
+ * than this file, and would keep a deleted object's memory.
+ *
+ * Return: 0, -EACCES, -EOPNOTSUPP, the errors of tally_handle_stat() and
+ * tally_view_attach(), or -ECHILD when it must not sleep.
  */
 int tally_inode_permission(struct tally_idmap *idmap, struct inode *inode,
 			   int mask)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
 	struct tally_until until = tally_until(TALLY_FS_TIMEOUT);
-	int err = 0;
+	int err;
 
 	if (mask & MAY_NOT_BLOCK)
 		return -ECHILD;
-	inode_refresh(inode);
-	if (handle && (mask & MAY_WRITE))
+	if (mask == MAY_READ)
+		return -EOPNOTSUPP;
+	err = inode_refresh(inode);
+	if (!err && handle && (mask & MAY_WRITE))
 		err = tally_view_may_write(handle->view, &until);
 	return err ?: generic_permission(idmap, inode, mask);
 }
@@ -79,8 +72,11 @@ int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 			unsigned int flags)
 {
 	struct inode *inode = d_inode(path->dentry);
+	int err = flags & AT_STATX_DONT_SYNC ? 0 : inode_refresh(inode);
 
-	inode_refresh(inode);
+	/* Of what is gone, but open, the last is told that was known. */
+	if (err == -ENOTCONN || err == -ETIMEDOUT || err == -EINTR)
+		return err;
 	tally_fillattr(idmap, request_mask, inode, stat);
 	stat->blocks = DIV_ROUND_UP_ULL(stat->size, 512);
 	return 0;
@@ -90,17 +86,29 @@ int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 static void inode_set_home(struct inode *inode, const struct iattr *change)
 {
 	struct tally_handle *handle = tally_inode_handle(inode);
-	struct tally_owner owner;
+	u8 what = (change->ia_valid & ATTR_UID ? TALLY_OWNER_UID : 0) |
+		  (change->ia_valid & ATTR_GID ? TALLY_OWNER_GID : 0) |
+		  (change->ia_valid & ATTR_MODE ? TALLY_OWNER_PERM : 0);
+	struct tally_owner owner = {
+		.uid = change->ia_uid,
+		.gid = change->ia_gid,
+		.perm = change->ia_mode & 0777,
+	};
 
-	inode_owner(inode, &owner);
-	if (change->ia_valid & ATTR_UID)
-		owner.uid = change->ia_uid;
-	if (change->ia_valid & ATTR_GID)
-		owner.gid = change->ia_gid;
-	if (change->ia_valid & ATTR_MODE)
-		owner.perm = change->ia_mode & 0777;
 	tally_arena_set_owner(tally_inode_view(inode)->arena,
-			      handle ? handle->object : NULL, &owner);
+			      handle ? handle->object : NULL, &owner, what);
+}
+
+/* The size is fixed: what was truncated reads as zero. */
+static int inode_truncate(struct inode *inode, const struct iattr *attr)
+{
+	struct tally_handle *handle = tally_inode_handle(inode);
+
+	if (!(attr->ia_valid & ATTR_OPEN))
+		return attr->ia_size == i_size_read(inode) ? 0 : -EPERM;
+	if (!handle || !handle->ops->fs_truncate)
+		return 0;
+	return handle->ops->fs_truncate(handle);
 }
 
 /**
@@ -110,7 +118,9 @@ static void inode_set_home(struct inode *inode, const struct iattr *change)
  * @attr: what to change
  *
  * Return: 0; -EREMOTE: owner and mode are changed at the home; -EPERM: not
- * the owner, the root of the mount, or another size.
+ * the owner, the root of the mount, or another size; -EOPNOTSUPP: no home keeps
+ * that: times, set-user-id and its like; the errors of tally_handle_stat() and of
+ * fs_truncate() of the type.
  */
 int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 			struct iattr *attr)
@@ -119,27 +129,22 @@ int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 	struct inode *inode = d_inode(dentry);
 	int err;
 
-	inode_refresh(inode);
 	if (owner && !inode->i_private)
 		return -EPERM;
 	if (owner && !tally_inode_view(inode)->arena)
 		return -EREMOTE;
-	/*
-	 * Sizes are fixed. Opening with O_TRUNC, as shells and dd do before
-	 * they write, must work, and changes nothing.
-	 */
-	if ((attr->ia_valid & ATTR_SIZE) && !(attr->ia_valid & ATTR_OPEN) &&
-	    attr->ia_size != i_size_read(inode))
-		return -EPERM;
-	err = setattr_prepare(idmap, dentry, attr);
-	if (err)
+	if (attr->ia_valid & (ATTR_TOUCH | ATTR_TIMES_SET))
+		return -EOPNOTSUPP;
+	if ((attr->ia_valid & ATTR_MODE) &&
+	    (attr->ia_mode & (S_ISUID | S_ISGID | S_ISVTX)))
+		return -EOPNOTSUPP;
+	err = inode_refresh(inode) ?: setattr_prepare(idmap, dentry, attr);
+	if (!err && (attr->ia_valid & ATTR_SIZE))
+		err = inode_truncate(inode, attr);
+	if (err || !owner)
 		return err;
-	setattr_copy(idmap, inode, attr);
-	if (owner) {
-		inode_set_home(inode, attr);
-		inode_refresh(inode);
-	}
-	return 0;
+	inode_set_home(inode, attr);
+	return inode_refresh(inode);
 }
 
 /*
@@ -178,8 +183,9 @@ struct inode *tally_inode_create(struct super_block *sb, umode_t mode,
 	inode->i_mode = mode;
 	inode->i_private = private;
 	inode->i_ino = inode_number(inode);
-	tally_inode_init_ts(inode);
-	inode_refresh(inode);
+	/* Reading and writing is not seen by whoever keeps the times. */
+	inode->i_flags |= S_NOATIME | S_NOCMTIME;
+	tally_inode_set_ts(inode, current_time(inode));
 	return inode;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "home/admin.h"
 
+#include <linux/timekeeping.h>
 #include "base/delay.h"
 #include "home/export.h"
 
@@ -121,16 +122,22 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 }
 
 /*
- * Change owner and permission bits of the directory, or, if it is not NULL, of
- * @object in it. Process context.
+ * Change what (TALLY_OWNER_*) of the owner of the directory, or, if it is not NULL,
+ * of @object in it; the rest stays as it is by then. Process context.
  */
 void tally_arena_set_owner(struct tally_arena *arena,
 			   struct tally_object *object,
-			   const struct tally_owner *owner)
+			   const struct tally_owner *owner, u8 what)
 {
+	struct tally_owner *to = object ? &object->config.owner :
+					  &arena->config.owner;
+
 	guard(mutex)(&arena->lock);
-	if (object)
-		object->config.owner = *owner;
-	else
-		arena->config.owner = *owner;
+	if (what & TALLY_OWNER_UID)
+		to->uid = owner->uid;
+	if (what & TALLY_OWNER_GID)
+		to->gid = owner->gid;
+	if (what & TALLY_OWNER_PERM)
+		to->perm = owner->perm;
+	to->changed = ktime_get_real_ns();
 }

@@ -11,7 +11,7 @@ int tally_arena_set_access(struct tally_arena *arena, const char *peer,
 			   u8 access);
 void tally_arena_set_owner(struct tally_arena *arena,
 			   struct tally_object *object,
-			   const struct tally_owner *owner);
+			   const struct tally_owner *owner, u8 what);
 int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		     const char **reason);
 void tally_arenas_stop(struct tally_node *node);

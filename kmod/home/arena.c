@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include "base/ref.h"
 #include "transport/loop.h"
 #include "transport/probe.h"
@@ -302,6 +303,7 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 	if (tally_names_init(&arena->rights_by_name))
 		goto err_names;
 	arena->config = *config;
+	arena->config.owner.changed = ktime_get_real_ns();
 	arena->by_name.name = arena->config.name;
 	if (!arena->config.words)
 		arena->config.words = TALLY_WORDS_DEFAULT;

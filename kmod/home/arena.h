@@ -47,6 +47,7 @@
  * atomics of a NIC, and the CPU is the only writer.
  */
 
+#include <linux/bits.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -88,12 +89,20 @@ struct tally_watch {
  * @uid: owner
  * @gid: group
  * @perm: permission bits (of a directory: x means "may look up")
+ * @changed: when it was made or one of these was changed, in nanoseconds since
+ *	1970; 0 where that is not known
  */
 struct tally_owner {
 	kuid_t uid;
 	kgid_t gid;
 	umode_t perm;
+	u64 changed;
 };
+
+/* What of an owner is to be changed. */
+#define TALLY_OWNER_UID		BIT(0)
+#define TALLY_OWNER_GID		BIT(1)
+#define TALLY_OWNER_PERM	BIT(2)
 
 /**
  * struct tally_arena_config - what `arena add` says

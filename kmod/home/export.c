@@ -442,11 +442,6 @@ static void attach_fill(const struct tally_attach *attach,
 		.mode = arena->mode,
 		.path = TALLY_PATH_MESSAGE,
 		.access = attach->access,
-		.uid = cpu_to_be32(from_kuid(&init_user_ns,
-					     arena->config.owner.uid)),
-		.gid = cpu_to_be32(from_kgid(&init_user_ns,
-					     arena->config.owner.gid)),
-		.perm = cpu_to_be32(arena->config.owner.perm),
 	};
 	if (attach->mr) {
 		rep->path = TALLY_PATH_DIRECT;
@@ -677,6 +672,31 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 	tally_object_fill(object, open, rep);
 	trace_tally_open(attach->session->id, arena->id, object->id,
 			 object->config.type->id);
+	return 0;
+}
+
+/*
+ * A session wants to know whose an object is that it has open, or, with NULL, the
+ * arena. Process context. Return: 0, -EIDRM, -EACCES.
+ */
+int tally_export_stat(struct tally_attach *attach, struct tally_open *open,
+		      struct tally_rep_stat *rep)
+{
+	struct tally_arena *arena = attach->arena;
+	const struct tally_owner *owner = open ? &open->object->config.owner :
+						 &arena->config.owner;
+
+	guard(mutex)(&arena->lock);
+	if (arena->state == TALLY_ARENA_DEAD)
+		return -EIDRM;
+	if (attach->access == TALLY_ACCESS_NONE)
+		return -EACCES;
+	*rep = (struct tally_rep_stat) {
+		.uid = cpu_to_be32(from_kuid(&init_user_ns, owner->uid)),
+		.gid = cpu_to_be32(from_kgid(&init_user_ns, owner->gid)),
+		.perm = cpu_to_be32(owner->perm),
+		.changed = cpu_to_be64(owner->changed),
+	};
 	return 0;
 }
 

@@ -111,6 +111,8 @@ int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 
 int tally_export_open(struct tally_attach *attach, const char *name,
 		      struct tally_rep_open *rep);
+int tally_export_stat(struct tally_attach *attach, struct tally_open *open,
+		      struct tally_rep_stat *rep);
 void tally_export_close(struct tally_session *s,
 			const struct tally_wire_object *which);
 struct tally_open *tally_open_find(struct tally_session *s,

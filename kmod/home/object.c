@@ -2,7 +2,7 @@
 #include "home/object.h"
 
 #include <linux/err.h>
-#include <linux/user_namespace.h>
+#include <linux/timekeeping.h>
 #include "base/name.h"
 
 static void object_free_memory(struct rcu_head *rcu)
@@ -91,6 +91,7 @@ struct tally_object *tally_object_new(struct tally_arena *arena,
 	INIT_WORK(&object->free, object_free);
 	object->arena = tally_arena_get(arena);
 	object->config = *config;
+	object->config.owner.changed = ktime_get_real_ns();
 	object->by_name.name = object->config.name;
 	object->word = TALLY_NO_WORD;
 	object->generation = 1;	/* of an id that is never given again */
@@ -236,9 +237,6 @@ void tally_object_fill(struct tally_object *object, struct tally_open *open,
 	*rep = (struct tally_rep_open) {
 		.object = cpu_to_be32(object->id),
 		.generation = cpu_to_be32(object->generation),
-		.uid = cpu_to_be32(from_kuid(&init_user_ns, config->owner.uid)),
-		.gid = cpu_to_be32(from_kgid(&init_user_ns, config->owner.gid)),
-		.perm = cpu_to_be32(config->owner.perm),
 		.type = config->type->id,
 	};
 	if (object->word != TALLY_NO_WORD)

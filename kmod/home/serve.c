@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests of peers: those for the directory (ATTACH, OPEN, CLOSE, LIST) are
+ * Requests of peers: those for the directory (ATTACH, OPEN, CLOSE, LIST, STAT) are
  * served from a work item, as they need memory and mutexes; those about an
  * object go to its type at once.
  */
@@ -125,6 +125,30 @@ static int serve_list(struct tally_sreq *req)
 	       be32_to_cpu(list->count) * sizeof(struct tally_list_entry);
 }
 
+/* Whose an arena or object is. */
+static int serve_stat(struct tally_sreq *req)
+{
+	struct tally_wire_object *which = (void *)req->body;
+	u32 arena = be32_to_cpu(which->arena);
+	struct tally_rep_stat *rep = reply_of(req);
+	struct tally_open *open = NULL;
+	struct tally_attach *attach;
+	int err;
+
+	if (which->object) {
+		open = tally_open_find(req->session, which);
+		if (IS_ERR(open))
+			return PTR_ERR(open);
+	}
+	attach = tally_attach_find(req->session, arena);
+	err = attach ? tally_export_stat(attach, open, rep) : -EIDRM;
+	if (attach)
+		tally_attach_put(attach);
+	if (open)
+		tally_open_put(open);
+	return err ?: sizeof(*rep);
+}
+
 static void serve_work(struct work_struct *work)
 {
 	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
@@ -140,6 +164,9 @@ static void serve_work(struct work_struct *work)
 	case TALLY_MSG_CLOSE:
 		tally_export_close(req->session, (void *)req->body);
 		ret = 0;
+		break;
+	case TALLY_MSG_STAT:
+		ret = serve_stat(req);
 		break;
 	default:
 		ret = serve_list(req);
@@ -170,6 +197,10 @@ static const char *serve_fault(const struct tally_sreq *req)
 	case TALLY_MSG_CLOSE:
 		return req->len == sizeof(*which) && !which->reserved ?
 		       NULL : "malformed CLOSE";
+	case TALLY_MSG_STAT:
+		return req->len == sizeof(*which) && !which->reserved &&
+		       (which->object || !which->generation) ?
+		       NULL : "malformed STAT";
 	default:
 		return req->len == sizeof(struct tally_msg_list) ?
 		       NULL : "malformed LIST";
@@ -177,14 +208,15 @@ static const char *serve_fault(const struct tally_sreq *req)
 }
 
 /*
- * A peer attaches, opens, closes or lists. Rx. Return: true when the request
+ * A peer attaches, opens, closes, lists or looks. Rx. Return: true when the request
  * was one of these and is or will be answered.
  */
 bool tally_serve_request(struct tally_sreq *req)
 {
 	const char *fault;
 
-	if (req->type < TALLY_MSG_ATTACH || req->type > TALLY_MSG_LIST)
+	if ((req->type < TALLY_MSG_ATTACH || req->type > TALLY_MSG_LIST) &&
+	    req->type != TALLY_MSG_STAT)
 		return false;
 	fault = serve_fault(req);
 	if (fault)

@@ -158,18 +158,17 @@ static int set_access(struct genl_info *info, struct tally_arena *arena)
 
 static int set_arena(struct genl_info *info, struct tally_arena *arena)
 {
-	struct nlattr **attrs = info->attrs;
-	struct tally_owner owner;
+	u8 what = (info->attrs[TALLY_A_ARENA_UID] ? TALLY_OWNER_UID : 0) |
+		  (info->attrs[TALLY_A_ARENA_GID] ? TALLY_OWNER_GID : 0) |
+		  (info->attrs[TALLY_A_ARENA_PERM] ? TALLY_OWNER_PERM : 0);
+	struct tally_owner owner = {};
 	int err;
 
-	scoped_guard(mutex, &arena->lock)
-		owner = arena->config.owner;
 	err = tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
 			     TALLY_A_ARENA_PERM, &owner) ?:
 	      set_access(info, arena);
-	if (!err && (attrs[TALLY_A_ARENA_UID] || attrs[TALLY_A_ARENA_GID] ||
-		     attrs[TALLY_A_ARENA_PERM]))
-		tally_arena_set_owner(arena, NULL, &owner);
+	if (!err && what)
+		tally_arena_set_owner(arena, NULL, &owner, what);
 	return err;
 }
 

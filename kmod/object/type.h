@@ -107,6 +107,8 @@ struct tally_type_message {
  * Faces:
  *
  * @fops: what its file can do
+ * @fs_truncate: its file was opened with O_TRUNC, and has a size, which stays:
+ *	all of it reads as zero then. Process. Returns 0 or a negative errno.
  * @fs_take: take what TALLY_IOC_CREATE says into an object that is not visible
  *	yet, refuse what the type has not. Returns 0 or -EINVAL.
  * @nl_attrs: mask of the attributes that @nl_take and @nl_set may find
@@ -165,6 +167,7 @@ struct tally_type_ops {
 
 	/* faces */
 	const struct file_operations *fops;
+	int (*fs_truncate)(struct tally_handle *handle);
 	int (*fs_take)(struct tally_object *object,
 		       const struct tally_ioc_create *arg);
 	u64 nl_attrs;

@@ -19,10 +19,6 @@ struct tally_msg_attach {
  * @path: enum tally_path
  * @access: TALLY_ACCESS_* of the attaching node (uapi)
  * @reserved: zero
- * @uid: owner of the arena's directory
- * @gid: its group
- * @perm: its permission bits
- * @reserved2: zero
  */
 struct tally_rep_attach {
 	__be32	arena;
@@ -33,10 +29,6 @@ struct tally_rep_attach {
 	u8	path;
 	u8	access;
 	u8	reserved;
-	__be32	uid;
-	__be32	gid;
-	__be32	perm;
-	__be32	reserved2;
 } __packed;
 
 struct tally_msg_open {
@@ -53,9 +45,6 @@ struct tally_msg_open {
  * @word: offset of the object's entry in the word table
  * @mrs: memory keys a region is made of, to be fetched by REGION_MAP
  * @mr_bytes: bytes each of them covers (the last one less)
- * @uid: owner
- * @gid: group
- * @perm: permission bits
  * @type: TALLY_TYPE_* (uapi)
  * @lock_class: TALLY_CLASS_* of a lock (uapi), else 0
  * @lock_cache: of a lock: 1 if it is cached, else 0
@@ -70,9 +59,6 @@ struct tally_rep_open {
 	__be32	word;
 	__be32	mrs;
 	__be32	mr_bytes;
-	__be32	uid;
-	__be32	gid;
-	__be32	perm;
 	u8	type;
 	u8	lock_class;
 	u8	lock_cache;
@@ -81,9 +67,26 @@ struct tally_rep_open {
 	__be16	lock_ms;
 } __packed;
 
+/**
+ * struct tally_rep_stat - whose an arena or object is today
+ * @uid: owner
+ * @gid: group
+ * @perm: permission bits
+ * @reserved: zero
+ * @changed: when it was made or one of these was changed, by the home's clock,
+ *	in nanoseconds since 1970
+ */
+struct tally_rep_stat {
+	__be32	uid;
+	__be32	gid;
+	__be32	perm;
+	__be32	reserved;
+	__be64	changed;
+} __packed;
+
 /*
- * Which object: CLOSE, WHO, FORGET, FORGOTTEN, and the head of all object bodies.
- * Ids begin with 1. FORGET and FORGOTTEN of object 0, generation 0 mean the
+ * Which object: CLOSE, STAT, WHO, FORGET, FORGOTTEN, and the head of all object bodies.
+ * Ids begin with 1. STAT, FORGET and FORGOTTEN of object 0, generation 0 mean the
  * arena itself with its word table, after all of its objects.
  */
 struct tally_wire_object {
