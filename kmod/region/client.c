@@ -11,6 +11,9 @@
 #include "session/rpc.h"
 #include "session/session.h"
 
+/* To make a part of a region zero. */
+#define REGION_ZERO_TIMEOUT	(30 * HZ)
+
 struct region_key {
 	struct tally_xfer_key key;
 	bool valid;
@@ -355,5 +358,63 @@ int tally_region_sync(struct tally_handle *handle, long timeout)
 		return -EINTR;
 	err = READ_ONCE(client->dirty) ? region_sync(handle, timeout) : 0;
 	mutex_unlock(&client->sync_lock);
+	return err;
+}
+
+static int region_remote_zero(struct tally_handle *handle, u64 offset, u32 bytes,
+			      const struct tally_until *until)
+{
+	struct tally_msg_region_zero msg = {
+		.object = tally_handle_wire(handle),
+		.offset = cpu_to_be64(offset),
+		.len = cpu_to_be32(bytes),
+	};
+	struct tally_session *s = tally_view_session(handle->view);
+	u32 len = 0;
+	int err;
+
+	if (!s)
+		return tally_handle_no_conn(handle);
+	err = tally_session_call(s, TALLY_MSG_REGION_ZERO, &msg, sizeof(msg),
+				 NULL, &len, tally_until_left(until));
+	tally_session_put(s);
+	return err;
+}
+
+/**
+ * tally_region_zero - make all of a region zero
+ * @handle: the region
+ *
+ * The home's CPU does it, part by part: a write of another at the same time may
+ * come before or after.
+ *
+ * Context: process; sleeps, killable; the home has some time for each part.
+ * Return: 0; -EACCES, -ENOTCONN, -EIDRM, …; after these, and after -EREMOTEIO,
+ * which is unknown, a part may be zero.
+ */
+int tally_region_zero(struct tally_handle *handle)
+{
+	struct tally_until until;
+	u64 pos = 0;
+	u32 len;
+	/* What was written before must not arrive after. */
+	int err = tally_region_sync(handle, REGION_ZERO_TIMEOUT);
+
+	for (; !err && pos < handle->size; pos += len) {
+		len = min_t(u64, handle->size - pos, TALLY_REGION_ZERO_MAX);
+		until = tally_until(REGION_ZERO_TIMEOUT);
+		err = tally_view_may_write(handle->view, &until) ?:
+		      tally_handle_enter(handle, tally_until_left(&until));
+		if (err)
+			break;
+		if (handle->object)
+			tally_region_home_zero(tally_region_home(handle->object),
+					       pos, len);
+		else
+			err = region_remote_zero(handle, pos, len, &until);
+		tally_handle_leave(handle);
+		if (fatal_signal_pending(current))
+			err = -EINTR;
+	}
 	return err;
 }

@@ -14,6 +14,7 @@
 ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 			u64 pos, bool write, long timeout);
 int tally_region_sync(struct tally_handle *handle, long timeout);
+int tally_region_zero(struct tally_handle *handle);
 
 int tally_region_attach(struct tally_handle *handle,
 			const struct tally_rep_open *rep);

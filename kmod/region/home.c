@@ -10,6 +10,7 @@
 #include "region/home.h"
 
 #include <linux/err.h>
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -326,14 +327,65 @@ static void region_map_work(struct work_struct *work)
 	tally_open_put(&ro->open);
 }
 
+/* Make a part of it zero, by the CPU. Process context. */
+void tally_region_home_zero(struct tally_region_home *region, u64 offset,
+			    u64 len)
+{
+	u32 at, n;
+
+	for (; len; offset += n, len -= n) {
+		at = offset_in_page(offset);
+		n = min_t(u64, PAGE_SIZE - at, len);
+		memzero_page(region->pages[offset >> PAGE_SHIFT], at, n);
+		cond_resched();
+	}
+}
+
+/* On node->wq: takes milliseconds. */
+static void region_zero_work(struct work_struct *work)
+{
+	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
+	const struct tally_msg_region_zero *msg = (const void *)req->body;
+	struct tally_region_open *ro = req->ctx;
+	struct tally_region_home *region = tally_region_home(ro->open.object);
+	u64 offset = be64_to_cpu(msg->offset);
+	u32 len = be32_to_cpu(msg->len);
+	int err = 0;
+
+	if (tally_open_access(&ro->open) != TALLY_ACCESS_RW)
+		err = -EACCES;
+	else if (READ_ONCE(region->dead))
+		err = -EIDRM;
+	else if (offset >= region->size || len > region->size - offset)
+		err = -EINVAL;
+	else
+		tally_region_home_zero(region, offset, len);
+	tally_export_done(req->session);
+	tally_sreq_reply(req, err, NULL, 0);
+	tally_open_put(&ro->open);
+}
+
+static bool region_valid(const struct tally_sreq *req)
+{
+	const struct tally_msg_region_map *map = (const void *)req->body;
+	const struct tally_msg_region_zero *zero = (const void *)req->body;
+	u32 len;
+
+	if (req->type == TALLY_MSG_REGION_MAP)
+		return !map->reserved;
+	len = be32_to_cpu(zero->len);
+	return !zero->reserved && len && len <= TALLY_REGION_ZERO_MAX;
+}
+
 void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 {
-	const struct tally_msg_region_map *msg = (const void *)req->body;
+	bool map = req->type == TALLY_MSG_REGION_MAP;
 
-	if (msg->reserved) {
-		tally_serve_malformed(req, "malformed REGION_MAP");
+	if (!region_valid(req)) {
+		tally_serve_malformed(req, map ? "malformed REGION_MAP" :
+						 "malformed REGION_ZERO");
 		return;
 	}
 	req->ctx = region_of(tally_open_get(open));
-	tally_export_defer(req, region_map_work);
+	tally_export_defer(req, map ? region_map_work : region_zero_work);
 }

@@ -88,4 +88,7 @@ void tally_region_fill(struct tally_object *object, struct tally_open *open,
 void tally_region_close(struct tally_open *open);
 void tally_region_request(struct tally_open *open, struct tally_sreq *req);
 
+void tally_region_home_zero(struct tally_region_home *region, u64 offset,
+			    u64 len);
+
 #endif

@@ -55,6 +55,9 @@ static const struct tally_type_message region_messages[] = {
 	{ .type = TALLY_MSG_REGION_MAP,
 	  .len = sizeof(struct tally_msg_region_map),
 	  .aim = TALLY_AIM_OPEN, .malformed = "malformed REGION_MAP" },
+	{ .type = TALLY_MSG_REGION_ZERO,
+	  .len = sizeof(struct tally_msg_region_zero),
+	  .aim = TALLY_AIM_OPEN, .malformed = "malformed REGION_ZERO" },
 	{}
 };
 
@@ -77,6 +80,7 @@ const struct tally_type_ops tally_region_type = {
 	.error		= tally_region_error,
 	.release	= tally_region_release,
 	.fops		= &tally_region_ops,
+	.fs_truncate	= tally_region_zero,
 	.fs_take	= region_fs_take,
 	.nl_attrs	= BIT_ULL(TALLY_A_OBJECT_SIZE),
 	.nl_take	= region_nl_take,

@@ -20,6 +20,16 @@ struct tally_rep_region_map {
 	__be32	mr_bytes;
 } __packed;
 
+/* REGION_ZERO: its reply is empty. */
+struct tally_msg_region_zero {
+	struct tally_wire_object object;
+	__be64	offset;
+	__be32	len;		/* 1 to TALLY_REGION_ZERO_MAX */
+	__be32	reserved;
+} __packed;
+
+#define TALLY_REGION_ZERO_MAX	(16 << 20)
+
 struct tally_wire_mr {
 	__be64	addr;
 	__be32	rkey;
