@@ -15,6 +15,7 @@ import os
 import random
 import select
 import signal
+import stat
 import struct
 import sys
 import time
@@ -358,7 +359,7 @@ def case_ends(path):
     fails(errno.EINVAL, "seek behind the end", os.lseek, fd, size + 1, 0)
     same(os.read(fd, 2) + os.read(fd, 9) + os.read(fd, 9), b"0123", "read on")
     os.close(os.open(path, os.O_WRONLY | os.O_TRUNC))
-    same(os.pread(fd, 4, size - 4), b"0123", "after O_TRUNC")
+    same(read_all(fd, size, 0).count(0), size, "zeros after O_TRUNC")
     append = os.open(path, os.O_WRONLY | os.O_APPEND)
     fails(errno.ENOSPC, "append", os.write, append, b"x")
     same(os.fstat(fd).st_size, size, "size")
@@ -463,6 +464,106 @@ def create(fd, kind, name, size=0, perm=0o666, reserved=0):
     """TALLY_IOC_CREATE"""
     fcntl.ioctl(fd, IOC_CREATE,
                 CREATE.pack(kind, 0, size, perm, reserved, name.encode()))
+
+
+def flock_arg(kind, start=0, length=0):
+    """struct flock"""
+    return struct.pack("=hh4xqqi4x", kind, os.SEEK_SET, start, length, 0)
+
+
+def refuses_fcntl(fd, name, *commands):
+    """Locks of fcntl(2), for reading and for writing, are refused."""
+    for command in commands:
+        for kind in fcntl.F_RDLCK, fcntl.F_WRLCK:
+            fails(errno.EOPNOTSUPP, f"{name}: {command}", fcntl.fcntl, fd,
+                  command, flock_arg(kind))
+
+
+def case_no_locks(*paths):
+    """No lock that binds this machine only can be had on these."""
+    for path in paths:
+        kind = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR
+        fd = os.open(path, kind)
+        for how in fcntl.LOCK_SH, fcntl.LOCK_EX | fcntl.LOCK_NB:
+            fails(errno.EOPNOTSUPP, path, fcntl.flock, fd, how)
+        if kind == os.O_RDWR:
+            refuses_fcntl(fd, path, fcntl.F_SETLK, fcntl.F_SETLKW,
+                          fcntl.F_OFD_SETLK, fcntl.F_GETLK,
+                          fcntl.F_OFD_GETLK)
+        os.close(fd)
+        fd = os.open(path, os.O_RDONLY)
+        fails(errno.EINVAL, path, fcntl.fcntl, fd, fcntl.F_SETLEASE,
+              fcntl.F_RDLCK)
+
+
+def case_ofd(path, other):
+    """Of fcntl(2), what an open file can hold is the lock, and nothing else."""
+    one, two = os.open(path, os.O_RDWR), os.open(other, os.O_RDWR)
+    refuses_fcntl(one, "of the process", fcntl.F_SETLK, fcntl.F_SETLKW,
+                  fcntl.F_GETLK, fcntl.F_OFD_GETLK)
+    for start, length in (1, 0), (0, 1):
+        fails(errno.EOPNOTSUPP, "a part", fcntl.fcntl, one, fcntl.F_OFD_SETLK,
+              flock_arg(fcntl.F_WRLCK, start, length))
+    same(stat_lock(one)[0], 0, "held")
+    fails(errno.EINVAL, "lease", fcntl.fcntl, one, fcntl.F_SETLEASE,
+          fcntl.F_WRLCK)
+    fcntl.fcntl(one, fcntl.F_OFD_SETLKW, flock_arg(fcntl.F_WRLCK))
+    same(stat_lock(one)[0], 1, "held")
+    fails(errno.EWOULDBLOCK, "flock beside it", fcntl.flock, two,
+          fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fails(errno.EWOULDBLOCK, "the same beside it", fcntl.fcntl, two,
+          fcntl.F_OFD_SETLK, flock_arg(fcntl.F_RDLCK))
+    fcntl.fcntl(one, fcntl.F_OFD_SETLK, flock_arg(fcntl.F_RDLCK))
+    fcntl.fcntl(two, fcntl.F_OFD_SETLKW, flock_arg(fcntl.F_RDLCK))
+    fcntl.fcntl(one, fcntl.F_OFD_SETLK, flock_arg(fcntl.F_UNLCK))
+    same((stat_lock(one)[0], stat_lock(two)[0]), (0, 1), "one given back")
+
+
+def case_direct(path, other):
+    """O_DIRECT is what regions always do."""
+    fd = os.open(path, os.O_RDWR | os.O_DIRECT)
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    page[:] = pattern(mmap.PAGESIZE, 5)
+    same(os.pwritev(fd, [page], mmap.PAGESIZE), mmap.PAGESIZE, "written")
+    os.fsync(fd)
+    later = os.open(other, os.O_RDONLY)
+    fcntl.fcntl(later, fcntl.F_SETFL, os.O_DIRECT)
+    same(os.pread(later, mmap.PAGESIZE, mmap.PAGESIZE) == page[:], True, "read")
+
+
+def case_no_watch(*paths):
+    """No watch can be had."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.inotify_init1(0)
+    for path in paths:
+        same(libc.inotify_add_watch(fd, path.encode(), 0xfff), -1, path)
+        same(ctypes.get_errno(), errno.EOPNOTSUPP, path)
+
+
+def case_kept(path, directory):
+    """What is set and cannot be kept is refused; what is kept changes times."""
+    for name in path, directory:
+        fails(errno.EOPNOTSUPP, "times", os.utime, name, (1, 2))
+        fails(errno.EOPNOTSUPP, "touch", os.utime, name)
+        old = os.stat(name)
+        for bit in stat.S_ISUID, stat.S_ISGID, stat.S_ISVTX:
+            fails(errno.EOPNOTSUPP, f"bit {bit:o}", os.chmod, name,
+                  old.st_mode & 0o777 | bit)
+        same(os.stat(name), old, "what was refused")
+        os.chmod(name, 0o700)
+        same(os.stat(name).st_ctime_ns > old.st_ctime_ns, True, "time")
+        os.chmod(name, old.st_mode & 0o777)
+
+
+def case_readonly(arena, lock_name):
+    """Through a read-only mount nothing is made, and nobody kept out."""
+    fd = os.open(arena, os.O_RDONLY | os.O_DIRECTORY)
+    fails(errno.EROFS, "new object", create, fd, 1, "new")
+    fd = os.open(os.path.join(arena, lock_name), os.O_RDONLY)
+    for how in fcntl.LOCK_SH, fcntl.LOCK_EX | fcntl.LOCK_NB:
+        fails(errno.EROFS, "flock", fcntl.flock, fd, how)
+    fails(errno.EROFS, "ioctl", lock, fd)
+    fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def case_create(home, far):

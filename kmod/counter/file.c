@@ -81,4 +81,7 @@ const struct file_operations tally_counter_ops = {
 	.read		= counter_read,
 	.unlocked_ioctl	= counter_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.lock		= tally_file_no_lock,
+	.flock		= tally_file_no_lock,
+	.setlease	= TALLY_NO_LEASE,
 };

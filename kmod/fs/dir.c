@@ -3,6 +3,7 @@
 
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
+#include <linux/mount.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
 #include "client/handle.h"
@@ -151,6 +152,23 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	return err;
 }
 
+static int dir_create(struct tally_arena *arena,
+		      const struct tally_object_config *config,
+		      const struct tally_ioc_create *arg)
+{
+	struct tally_object *object;
+	const char *reason;
+	int err;
+
+	object = tally_object_new(arena, config, &reason);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = config->type->fs_take(object, arg) ?:
+	      tally_object_add(object, &reason);
+	tally_object_put(object);
+	return err;
+}
+
 static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 {
 	struct tally_view *view = tally_inode_view(file_inode(file));
@@ -159,8 +177,6 @@ static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 		.owner.gid = current_fsgid(),
 	};
 	struct tally_ioc_create arg;
-	struct tally_object *object;
-	const char *reason;
 	int err;
 
 	if (cmd != TALLY_IOC_CREATE)
@@ -184,12 +200,11 @@ static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 		return err;
 	strscpy(config.name, arg.name, sizeof(config.name));
 	config.owner.perm = arg.perm & ~current_umask();
-	object = tally_object_new(view->arena, &config, &reason);
-	if (IS_ERR(object))
-		return PTR_ERR(object);
-	err = config.type->fs_take(object, &arg) ?:
-	      tally_object_add(object, &reason);
-	tally_object_put(object);
+	err = mnt_want_write_file(file);
+	if (err)
+		return err;
+	err = dir_create(view->arena, &config, &arg);
+	mnt_drop_write_file(file);
 	return err;
 }
 
@@ -207,6 +222,9 @@ static const struct file_operations dir_ops = {
 	.iterate_shared	= dir_iterate,
 	.unlocked_ioctl	= dir_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.lock		= tally_file_no_lock,
+	.flock		= tally_file_no_lock,
+	.setlease	= TALLY_NO_LEASE,
 };
 
 /*

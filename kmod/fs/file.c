@@ -23,6 +23,15 @@ int tally_file_open(struct inode *inode, struct file *file, size_t size)
 	return 0;
 }
 
+/*
+ * The ->lock() and ->flock() of all but locks: what the VFS does by itself binds this
+ * machine only.
+ */
+int tally_file_no_lock(struct file *file, int cmd, struct file_lock *fl)
+{
+	return -EOPNOTSUPP;
+}
+
 /* Returns 0: the release of a type that has nothing to add. */
 int tally_file_release(struct inode *inode, struct file *file)
 {

@@ -27,6 +27,7 @@ static inline long tally_fs_timeout(u32 ms)
 }
 
 int tally_file_open(struct inode *inode, struct file *file, size_t size);
+int tally_file_no_lock(struct file *file, int cmd, struct file_lock *fl);
 int tally_file_release(struct inode *inode, struct file *file);
 
 #endif

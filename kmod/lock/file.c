@@ -5,13 +5,18 @@
  *
  * flock(2): LOCK_SH, LOCK_EX, LOCK_UN, with or without LOCK_NB. As with any
  * file, the lock works on a file that was opened for reading only, if the
- * caller could write to it. From LOCK_EX to LOCK_SH nothing comes in between;
+ * opener could write to it. From LOCK_EX to LOCK_SH nothing comes in between;
  * from LOCK_SH to LOCK_EX only if no other user has or wants the lock, else it
  * is given up and acquired anew, as flock(2) says: with LOCK_NB it may be gone.
  *
  * A signal ends the wait, and what it does not end goes on behind it: a stop, a
  * freezer, a debugger, a handler with SA_RESTART.
+ *
+ * fcntl(2): F_OFD_SETLK and F_OFD_SETLKW, whose owner is the open file, too, on the whole
+ * file are the same. The others are refused: those of a process end with the first close
+ * of any of its descriptors, and for F_GETLK nobody here knows all holders.
  */
+#include <linux/mount.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/uaccess.h>
@@ -23,6 +28,7 @@
 struct lock_file {
 	struct tally_file file;	/* as every open file */
 	struct tally_lock_req req;	/* its one request */
+	int right;	/* 0, or why the opener could not write */
 	struct mutex busy;	/* while acquiring: threads of the file queue */
 	wait_queue_head_t wait;	/* woken when a held lock is recalled or lost */
 };
@@ -40,6 +46,21 @@ static void lockf_news(struct tally_lock_req *req, enum tally_lock_news what)
 		wake_up_all(&lf->wait);
 }
 
+/* Not by way of a mount that is read-only: others would be kept out. */
+static int lockf_right(struct file *file)
+{
+	int err;
+
+	if (file->f_mode & FMODE_WRITE)
+		return 0;
+	err = mnt_want_write_file(file);
+	if (err)
+		return err;
+	err = file_permission(file, MAY_WRITE);
+	mnt_drop_write_file(file);
+	return err;
+}
+
 static int lockf_open(struct inode *inode, struct file *file)
 {
 	struct lock_file *lf;
@@ -48,6 +69,7 @@ static int lockf_open(struct inode *inode, struct file *file)
 	if (err)
 		return err;
 	lf = file->private_data;
+	lf->right = lockf_right(file);
 	mutex_init(&lf->busy);
 	init_waitqueue_head(&lf->wait);
 	tally_lock_req_init(&lf->req, lf->file.handle, lockf_news);
@@ -89,10 +111,8 @@ static int lockf_acquire(struct file *file, u8 mode, bool try, long timeout,
 			 bool convert)
 {
 	struct lock_file *lf = file->private_data;
-	int err = 0;
+	int err = lf->right;
 
-	if (!(file->f_mode & FMODE_WRITE))
-		err = file_permission(file, MAY_WRITE);
 	if (err)
 		return err;
 	if (try && !mutex_trylock(&lf->busy))
@@ -137,6 +157,14 @@ static u32 lockf_rest(u32 ms, unsigned long spent)
 	unsigned int spent_ms = jiffies_to_msecs(spent);
 
 	return spent_ms < ms ? ms - spent_ms : 1;
+}
+
+static int lockf_lock(struct file *file, int cmd, struct file_lock *fl)
+{
+	if (cmd == F_GETLK || !tally_flock_is_file(fl) || fl->fl_start ||
+	    fl->fl_end != OFFSET_MAX)
+		return -EOPNOTSUPP;
+	return lockf_flock(file, cmd, fl);
 }
 
 static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
@@ -246,4 +274,6 @@ const struct file_operations tally_lock_ops = {
 	.flock		= lockf_flock,
 	.unlocked_ioctl	= lockf_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.lock		= lockf_lock,
+	.setlease	= TALLY_NO_LEASE,
 };

@@ -22,6 +22,8 @@ struct region_file {
 
 static int region_open(struct inode *inode, struct file *file)
 {
+	/* There is no page cache: with O_DIRECT nothing is different. */
+	file->f_mode |= FMODE_CAN_ODIRECT;
 	return tally_file_open(inode, file, sizeof(struct region_file));
 }
 
@@ -139,4 +141,7 @@ const struct file_operations tally_region_ops = {
 	.splice_write	= iter_file_splice_write,
 	.fsync		= region_fsync,
 	.mmap		= region_mmap,
+	.lock		= tally_file_no_lock,
+	.flock		= tally_file_no_lock,
+	.setlease	= TALLY_NO_LEASE,
 };

@@ -196,6 +196,9 @@ static const struct file_operations echo_fops = {
 	.llseek		= default_llseek,
 	.read		= echo_file_read,
 	.write		= echo_file_write,
+	.lock		= tally_file_no_lock,
+	.flock		= tally_file_no_lock,
+	.setlease	= TALLY_NO_LEASE,
 };
 
 static int echo_fs_take(struct tally_object *object,
