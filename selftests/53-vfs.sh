@@ -9,7 +9,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 34
+plan 40
 
 as_user() {
 	as_nobody "$(command -v tally)" -m "$mnt/b" "$@"
@@ -45,9 +45,27 @@ check "it is opened again" tally arena set t perm 755 group 65534 node a
 check_equal "which is seen" 755:65534 "$(stat -L -c %a:%g /dev/fd/8)"
 exec 7<&- 8<&-
 
+# What a mode hides is not told by netlink.
+# told COMMAND...
+told() {
+	"$@" tally -j counter show t/c node a | field value
+}
+check_equal "anyone is told what anyone may read" 1 "$(told as_nobody)"
+chmod 640 "$a/c"
+check_equal "but not more" "" "$(told as_nobody)"
+check_equal "the administrator is" 1 "$(told)"
+chmod 644 "$a/c"
+tally arena set t perm 750 node a
+check_equal "nor what an arena hides" "" "$(told as_nobody)"
+check_equal "while its name is shown" c \
+	"$(as_nobody tally -j counter show t/c node a | field name)"
+check "the arena is opened" tally arena set t perm 755 node a
+
 check_equal "home and others have one time" "$(stat -c '%x %y %z' "$a/r")" \
 	"$(stat -c '%x %y %z' "$b/r")"
+# shellcheck disable=SC2034 # for eval
 old=$(stat -c %.Z "$b/r")
+# shellcheck disable=SC2016 # for eval
 check "a look changes nothing" eval 'head -c 9 "$b/r" > /dev/null &&
 	[ "$old" = "$(stat -c %.Z "$b/r")" ]'
 check "what is not kept is refused" "$files" kept "$a/r" "$a"
@@ -73,11 +91,13 @@ check "who may not write does not truncate" eval '
 	tally arena set t peer b access ro node a && ! eval ": > $b/r" &&
 	tally arena set t peer b access rw node a'
 check "nothing was lost" cmp "$file" "$a/r"
+# shellcheck disable=SC2016 # for eval
 check "where there is no size there is nothing to lose" eval ': > "$a/c" &&
 	[ "$(cat "$a/c")" = 1 ]'
 
 # A bind mount that is read-only.
 ro=$lib_work/ro
+# shellcheck disable=SC2016 # for eval
 check "the arena, seen read-only" eval 'mkdir "$ro" && mount --bind "$a" "$ro" &&
 	mount -o remount,bind,ro "$ro"'
 defer umount "$ro"

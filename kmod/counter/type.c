@@ -30,7 +30,7 @@ static int counter_nl_take(struct tally_object *object, struct genl_info *info)
 	return 0;
 }
 
-static int counter_nl_fill(struct sk_buff *skb, void *hdr,
+static int counter_nl_read(struct sk_buff *skb, void *hdr,
 			   struct tally_object *object)
 {
 	return nla_put_u64_64bit(skb, TALLY_A_OBJECT_VALUE,
@@ -59,5 +59,5 @@ const struct tally_type_ops tally_counter_type = {
 	.fs_take	= counter_fs_take,
 	.nl_attrs	= BIT_ULL(TALLY_A_OBJECT_INITIAL),
 	.nl_take	= counter_nl_take,
-	.nl_fill	= counter_nl_fill,
+	.nl_read	= counter_nl_read,
 };

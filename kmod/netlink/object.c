@@ -15,14 +15,18 @@
 			 BIT_ULL(TALLY_A_OBJECT_GID) |		\
 			 BIT_ULL(TALLY_A_OBJECT_PERM))
 
-static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
+/* @read: to somebody who may read all; others may read what anyone may. */
+static bool put_object(struct sk_buff *skb, void *hdr,
+		       struct tally_object *object, bool read)
 {
-	struct tally_object *object = entry;
 	struct tally_arena *arena = object->arena;
 	struct tally_object_config c;
 
-	scoped_guard(mutex, &arena->lock)
+	scoped_guard(mutex, &arena->lock) {
 		c = object->config;
+		read |= arena->config.owner.perm & S_IXOTH &&
+			c.owner.perm & S_IROTH;
+	}
 	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
 	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
 	       nla_put_u32(skb, TALLY_A_OBJECT_TYPE, c.type->id) ||
@@ -31,7 +35,20 @@ static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
 				  TALLY_A_OBJECT_PERM, &c.owner) ||
 	       nla_put_u32(skb, TALLY_A_OBJECT_USERS,
 			   READ_ONCE(object->users)) ||
+	       (read && c.type->nl_read &&
+		c.type->nl_read(skb, hdr, object)) ||
 	       (c.type->nl_fill && c.type->nl_fill(skb, hdr, object));
+}
+
+/* To an administrator, as those are who change something. */
+static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
+{
+	return put_object(skb, hdr, entry, true);
+}
+
+static bool fill_public(struct sk_buff *skb, void *hdr, void *entry)
+{
+	return put_object(skb, hdr, entry, false);
 }
 
 static int check_attrs(struct genl_info *info, const struct tally_type_ops *type)
@@ -276,12 +293,14 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 {
 	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
 	struct nlattr **attrs = tally_genl_dump_attrs(cb);
+	bool admin = netlink_capable(cb->skb, CAP_NET_ADMIN);
 	const struct nlattr *type = attrs[TALLY_A_OBJECT_TYPE];
 	struct tally_object *object;
 	int err = 0;
 
 	while (!err && (object = next_object(cursor, attrs))) {
-		err = tally_nl_dump(skb, cb, fill_object, object, !type ||
+		err = tally_nl_dump(skb, cb, admin ? fill_object : fill_public,
+				    object, !type ||
 				    nla_get_u32(type) ==
 				    object->config.type->id, object->id);
 		tally_object_put(object);

@@ -118,6 +118,7 @@ struct tally_type_message {
  *	what @nl_take does.
  * @nl_fill: put the type's attributes of an object into a message that begins
  *	with @hdr, see tally_nl_put_list(). Returns 0 or -EMSGSIZE.
+ * @nl_read: the same with what only those are told who could read its file
  * @nl_break: begin to take an object away from the nodes that have it. Returns
  *	what @nl_take does.
  * @nl_ask: begin to ask those nodes which processes have their objects, of all
@@ -174,6 +175,8 @@ struct tally_type_ops {
 	int (*nl_take)(struct tally_object *object, struct genl_info *info);
 	int (*nl_set)(struct tally_object *object, struct genl_info *info);
 	int (*nl_fill)(struct sk_buff *skb, void *hdr,
+		       struct tally_object *object);
+	int (*nl_read)(struct sk_buff *skb, void *hdr,
 		       struct tally_object *object);
 	int (*nl_break)(struct tally_object *object, struct genl_info *info);
 	int (*nl_ask)(struct tally_node *node, const char *arena,
