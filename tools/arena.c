@@ -65,6 +65,9 @@ static void show_mode(struct nlattr **a)
 	out_str("mode_asked", "asked", asked);
 	if (a[TALLY_A_ARENA_DEVICE])
 		out_str("device", "device", tnl_str(a[TALLY_A_ARENA_DEVICE]));
+	if (tnl_num(a[TALLY_A_ARENA_STATE]) == TALLY_ARENA_STATUS_STARTING)
+		out_str("waits_for", "waits for", a[TALLY_A_ARENA_DEVICE] ?
+			"that device" : "an RDMA device");
 }
 
 static void show_right(struct nlattr *right)

@@ -13,7 +13,6 @@
 #include "transport/probe.h"
 
 #define ARENA_RETRY	msecs_to_jiffies(200)	/* between looks for a device */
-#define ARENA_GIVE_UP	msecs_to_jiffies(2000)	/* auto: then the CPU does it */
 
 #define ARENA_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
@@ -193,10 +192,13 @@ static void arena_try(struct tally_arena *arena)
 		arena_ready(arena, TALLY_MODE_NIC);
 		return;
 	}
-	/* An arena whose words a NIC has owned stays that way. */
+	/*
+	 * The device decides, once it is there: what comes late is no reason for
+	 * the CPU, and that for good. An arena whose words a NIC has owned stays
+	 * that way.
+	 */
 	if (arena->config.mode == TALLY_MODE_AUTO && !arena->mode &&
-	    (err == -EOPNOTSUPP ||
-	     time_after(jiffies, arena->began + ARENA_GIVE_UP)))
+	    err == -EOPNOTSUPP)
 		arena_ready(arena, TALLY_MODE_CPU);
 	else
 		arena_kick(arena, ARENA_RETRY);
@@ -321,7 +323,6 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 	xa_init_flags(&arena->rights, XA_FLAGS_ALLOC1);
 	xa_init(&arena->attached);
 	INIT_LIST_HEAD(&arena->watches);
-	arena->began = jiffies;
 	if (!arena_alloc_words(arena))
 		return arena;
 	arena_free_memory(arena);

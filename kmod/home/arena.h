@@ -146,7 +146,6 @@ struct tally_arena_config {
  * @lost: @dev is going away, @start has to give it up
  * @start: finds the device and the mode, renews @loop; the only one that
  *	changes @dev, @loop and @loop_mr
- * @began: when it began to look, in jiffies
  * @free: the last reference is gone
  * @wait: woken when @state changes
  * @objects: id -> struct tally_object, until they are freed; RCU
@@ -182,7 +181,6 @@ struct tally_arena {
 	struct tally_dev_user watch;
 	bool lost;
 	struct delayed_work start;
-	unsigned long began;
 	struct work_struct free;
 	wait_queue_head_t wait;
 	struct xarray objects;
