@@ -62,6 +62,7 @@ struct home {
  * @due: answers that are
  * @good: answers that were no errors
  * @over: no more answers are taken
+ * @missing: a peer that was here is out of reach, and may have it; constant
  * @wait: for the last answer, or for one that is enough
  */
 struct homes {
@@ -75,6 +76,7 @@ struct homes {
 	u32 due;
 	u32 good;
 	bool over;
+	bool missing;
 	wait_queue_head_t wait;
 };
 
@@ -153,10 +155,12 @@ static int homes_add_all(struct homes *homes)
 	while (!err && (peer = tally_peer_next(homes->node, after))) {
 		after = peer->id;
 		s = tally_peer_session(peer);
-		if (s && tally_session_is_live(s))
+		if (s && tally_session_is_live(s)) {
 			err = homes_add(homes, s);
-		else if (s)
+		} else if (s) {
+			homes->missing = true;
 			tally_session_put(s);
+		}
 		tally_peer_put(peer);
 	}
 	return err;
@@ -285,6 +289,21 @@ static const struct question find_question = {
 	.enough = 2,
 };
 
+/* Is the home of an arena of that name, which is still used, out of reach? */
+static bool home_is_away(struct tally_node *node, const char *name)
+{
+	struct tally_view *view = NULL;
+	struct tally_peer *peer = NULL;
+
+	while (!peer && (view = tally_view_next(node, view)))
+		if (!strcmp(view->name, name) &&
+		    READ_ONCE(view->error) == -ENOTCONN)
+			peer = tally_peer_find(node, view->home);
+	tally_view_put(view);
+	tally_peer_put(peer);
+	return peer;
+}
+
 /* The only view among the answers, or the first error but for -ENOENT. */
 static struct tally_view *find_among(struct homes *homes)
 {
@@ -319,6 +338,9 @@ static struct tally_view *view_search(struct tally_node *node,
 	found = find_among(homes);
 	if (!IS_ERR(found))
 		tally_view_get(found);
+	else if (found == ERR_PTR(-ENOENT) &&
+		 (homes->missing || home_is_away(node, name)))
+		found = ERR_PTR(-ENOTCONN);
 	homes_put(homes);
 	return found;
 }
@@ -333,7 +355,8 @@ static struct tally_view *view_search(struct tally_node *node,
  *
  * Context: process, sleeps, killable.
  * Return: a reference, or an error pointer: -ENOENT, -ENOTUNIQ (two homes
- * have it), -EACCES, -ENOTCONN (NODE has no session), -ESHUTDOWN, -ETIMEDOUT,
+ * have it), -EACCES, -ENOTCONN (NODE has no session; or none that can be asked has
+ * it, and one that may have it is out of reach), -ESHUTDOWN, -ETIMEDOUT,
  * -EINTR, -ENOMEM.
  */
 struct tally_view *tally_view_find(struct tally_node *node, const char *name,
