@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 58
+plan 64
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -173,6 +173,21 @@ check "it deletes without end what is being opened" attack early
 begin opening bounded 100 cat "$mnt/a/e/c"
 check "and is thrown out" thrown_out 90
 retreat
+
+check "it lists names without end" attack endless
+check_fails "but they are listed to an end" 2 'too large|timed out' \
+	bounded 100 bash -c "ls -U $mnt/a/e > /dev/null"
+retreat
+
+check "it has an arena" attack_home home
+kill "$attacker"
+check "and breaks down" wait_until 20 eval '! is_live a evil'
+check_fails "which is out of reach then, and not gone" 1 'not connected' \
+	stat "$mnt/a/e"
+retreat
+# shellcheck disable=SC2016 # for eval
+check "until its lease is over" wait_until 60 eval \
+	'stat "$mnt/a/e" 2>&1 | grep -q "No such file"'
 
 check "a lock for it" tally lock add t/w class region node a
 check "it takes that" holds 48 8 47

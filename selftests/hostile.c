@@ -14,6 +14,7 @@
  *	flood		asks for renewals for ever and never says that it took
  *			an answer
  *	early		deletes what it never had while an OPEN waits
+ *	endless		has more names in its arena than anybody can take
  *	who N...	takes lock "w" of arena "t", says "granted", and answers
  *			who has it with so many bytes, the last number from then
  *			on: 48 are right, 8 are that it does not know, with 0 it
@@ -104,7 +105,20 @@ static uint32_t answer_list(const struct message *m, void *reply)
 {
 	struct rep_list *rep = reply;
 	bool arenas = !memcmp(m->body, "\0\0\0\0", 4);
-	uint32_t i, n = arenas ? 1 : 3;
+	uint32_t i, n = arenas ? 1 : 3, after;
+
+	if (!strcmp(how, "endless") && !arenas) {
+		memcpy(&after, m->body + 4, 4);
+		*rep = (struct rep_list) { .count = wire(n) };
+		for (i = 0; i < n; i++) {
+			rep->entry[i] = (struct entry) {
+				.id = wire(be32toh(after) + i + 1), .type = 1,
+			};
+			sprintf(rep->entry[i].name, "n%u", be32toh(after) + i);
+		}
+		rep->next = rep->entry[n - 1].id;
+		return 16 + n * sizeof(rep->entry[0]);
+	}
 
 	memset(rep, 0, sizeof(*rep));
 	rep->status = answer_status(false);
@@ -232,7 +246,7 @@ static void learnt(const struct message *m)
 	const struct rep_open *open = (const void *)m->body;
 	uint32_t body = m->len - sizeof(m->header);
 
-	if (body == sizeof(*attach) && !attach->status) {
+	if (body == sizeof(*attach) && !attach->status && attach->arena) {
 		its.arena = attach->arena;
 		its.rkey = be32toh(attach->rkey);
 		its.addr = be64toh(attach->addr);
@@ -359,7 +373,7 @@ static void act(struct link *l)
 		flood(l);
 	else if (!strcmp(how, "early"))
 		early(l);
-	else if (!strcmp(how, "mute"))
+	else if (!strcmp(how, "mute") || !strcmp(how, "endless"))
 		renew(l);
 	else if (!strcmp(how, "slot") && l->sent < 3)
 		say_active(l, atoi(argument));

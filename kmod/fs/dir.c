@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fs/dir.h"
 
+#include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
 #include <linux/mount.h>
@@ -100,12 +101,21 @@ static const struct inode_operations dir_inode_ops = {
 	.setattr	= tally_inode_setattr,
 };
 
+/*
+ * What a directory may have, and what its homes may take for it: a home's word is no
+ * reason to go on for ever.
+ */
+#define DIR_NAMES	BIT(20)
+#define DIR_PATIENCE	(20 * HZ)
+
 /**
  * struct dir_list - a listing under way
+ * @tf: of this open directory
  * @dc: where the entries go
  * @full: there are more, but no room
  */
 struct dir_list {
+	struct tally_file *tf;
 	struct dir_context *dc;
 	bool full;
 };
@@ -118,9 +128,10 @@ static bool dir_emit_entry(void *ctx, const char *name, u8 type, u32 id)
 	list->dc->pos = 1 + (loff_t)id;
 	list->full = !dir_emit(list->dc, name, strlen(name), list->dc->pos,
 			       type ? DT_REG : DT_DIR);
-	if (!list->full)
-		list->dc->pos++;
-	return !list->full;
+	if (list->full)
+		return false;
+	list->dc->pos++;
+	return ++list->tf->listed < DIR_NAMES;
 }
 
 static int dir_iterate(struct file *file, struct dir_context *dc)
@@ -128,7 +139,8 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	struct tally_view *view = tally_inode_view(file_inode(file));
 	struct tally_node *node = tally_fs_node(file_inode(file));
 	struct tally_file *tf = file->private_data;
-	struct dir_list list = { .dc = dc };
+	struct dir_list list = { .tf = tf, .dc = dc };
+	unsigned long began = jiffies;
 	u64 after;
 	int err;
 
@@ -137,17 +149,25 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	/* That nothing follows is known without asking silent homes again. */
 	if (tf->end && dc->pos == tf->end)
 		return 0;
+	if (!dc->pos) {
+		tf->listed = 0;
+		tf->waited = 0;
+	}
 	if (!dir_emit_dots(file, dc))
 		return 0;
 	after = dc->pos - 2;
 	if (after > U32_MAX)
 		return 0;
-	if (view)
-		return tally_view_list(view, after, dir_emit_entry, &list,
-				       TALLY_FS_TIMEOUT);
-	err = tally_views_list(node, after, dir_emit_entry, &list,
-			       TALLY_FS_TIMEOUT);
-	if (!err && !list.full)
+	if (tf->listed >= DIR_NAMES)
+		return -EFBIG;
+	if (tf->waited >= DIR_PATIENCE)
+		return -ETIMEDOUT;
+	err = view ? tally_view_list(view, after, dir_emit_entry, &list,
+				     TALLY_FS_TIMEOUT) :
+		     tally_views_list(node, after, dir_emit_entry, &list,
+				      TALLY_FS_TIMEOUT);
+	tf->waited += jiffies - began;
+	if (!err && !view && !list.full)
 		tf->end = dc->pos;
 	return err;
 }

@@ -12,12 +12,16 @@
  *	for a directory
  * @lock: for the type
  * @end: root only: behind the last arena, where a listing came to its end; or 0
+ * @listed: directories: names since the beginning
+ * @waited: likewise, jiffies that homes took
  */
 struct tally_file {
 	struct tally_user user;
 	struct tally_handle *handle;
 	struct mutex lock;	/* see above */
 	loff_t end;
+	u32 listed;
+	unsigned long waited;
 };
 
 /* Jiffies for the milliseconds of an ioctl, where 0 means no limit. */
