@@ -12,10 +12,19 @@
 /* What the tables take for an open, beside its struct. */
 #define OPEN_OVERHEAD		32
 
+/* So long a peer has to answer FORGET, or its lease, if that is longer. */
+#define FORGET_WAIT		(5 * HZ)
+
+static unsigned long export_patience(const struct tally_session *s)
+{
+	return max_t(unsigned long, FORGET_WAIT, msecs_to_jiffies(s->lease_ms));
+}
+
 static void export_say_forget(struct tally_attach *attach, u32 object,
 			      u32 generation)
 {
 	struct tally_session *s = attach->session;
+	struct tally_export *export = s->home;
 	struct tally_wire_object body = {
 		.arena = cpu_to_be32(attach->arena->id),
 		.object = cpu_to_be32(object),
@@ -23,6 +32,7 @@ static void export_say_forget(struct tally_attach *attach, u32 object,
 	};
 
 	trace_tally_forget(s->id, attach->arena->id, object, generation);
+	queue_delayed_work(s->node->wq, &export->patience, export_patience(s));
 	/* What cannot be sent now is sent when the link is back. */
 	if (!tally_session_send(s, TALLY_MSG_FORGET, &body, sizeof(body)))
 		tally_stat_inc(&s->node->stats, TALLY_STAT_FORGET);
@@ -285,6 +295,63 @@ static void export_reap(struct work_struct *work)
 		attach_end(export, attach);
 }
 
+/*
+ * It was asked to forget, and has not answered; *@late: so it was when we looked last.
+ */
+static bool forget_is_due(unsigned long *flags, unsigned long answered, bool *late)
+{
+	if (!test_bit(TALLY_EXPORT_FORGET, flags) ||
+	    READ_ONCE(*flags) & answered)
+		return false;
+	*late |= test_and_set_bit(TALLY_EXPORT_LATE, flags);
+	return true;
+}
+
+/* Is an answer of its due? */
+static bool export_is_due(struct tally_export *export, bool *late)
+{
+	struct tally_attach *attach;
+	unsigned long arena, id;
+	struct tally_open *open;
+	bool due = false;
+
+	guard(mutex)(&export->lock);
+	xa_for_each(&export->attaches, arena, attach) {
+		due |= forget_is_due(&attach->flags,
+				     BIT(TALLY_EXPORT_FORGOTTEN), late);
+		guard(mutex)(&attach->arena->lock);
+		xa_for_each(&attach->opens, id, open)
+			due |= forget_is_due(&open->flags,
+					     BIT(TALLY_EXPORT_ENDING), late);
+	}
+	return due;
+}
+
+/*
+ * What is deleted stays until all have said that they do not aim at it any more.
+ * One that does not say so in time gets a new link, after which nothing of it can
+ * be in doubt; then it is fenced, so that it cannot keep memory for ever.
+ */
+static void export_patience_work(struct work_struct *work)
+{
+	struct tally_export *export = container_of(work, typeof(*export),
+						   patience.work);
+	struct tally_session *s = export->session;
+	/* Without a link it cannot answer, and has its lease for that. */
+	bool live = tally_session_is_live(s), late = false;
+
+	if (live && !export_is_due(export, &late))
+		return;
+	if (late) {
+		tally_session_violation(s, "what was deleted is not forgotten");
+		tally_session_fence(s, -ETIMEDOUT);
+		return;
+	}
+	if (live)
+		tally_session_break(s, -ETIMEDOUT);
+	queue_delayed_work(s->node->wq, &export->patience, export_patience(s));
+}
+
 /* A session begins. Return: 0 or -ENOMEM. */
 int tally_exports_created(struct tally_session *s)
 {
@@ -297,6 +364,7 @@ int tally_exports_created(struct tally_session *s)
 	mutex_init(&export->lock);
 	xa_init(&export->attaches);
 	INIT_WORK(&export->reap, export_reap);
+	INIT_DELAYED_WORK(&export->patience, export_patience_work);
 	s->home = export;
 	return 0;
 }
@@ -358,6 +426,8 @@ void tally_exports_over(struct tally_session *s)
 		xa_erase(&export->attaches, id);
 		attach_end(export, attach);
 	}
+	/* Nothing is left to be forgotten. */
+	cancel_delayed_work_sync(&export->patience);
 	xa_destroy(&export->attaches);
 	WRITE_ONCE(s->home, NULL);
 	kfree_rcu(export, rcu);

@@ -16,6 +16,7 @@
 #define TALLY_EXPORT_FORGET	0	/* FORGET was or is to be said */
 #define TALLY_EXPORT_FORGOTTEN	1	/* of an arena: and answered */
 #define TALLY_EXPORT_ENDING	2	/* of an open: one context frees it */
+#define TALLY_EXPORT_LATE	3	/* FORGET was not answered in time */
 
 /**
  * struct tally_attach - an arena as one session was given it
@@ -71,6 +72,7 @@ struct tally_open {
  * @attaches: id of the arena -> struct tally_attach; RCU
  * @gone: opens that were answered FORGOTTEN, for @reap
  * @reap: frees those, and attachments of arenas that are gone
+ * @patience: looks for answers to FORGET that do not come
  * @quota: what it has taken
  * @busy: requests that go on in another context; session->wait is woken when
  *	it becomes 0
@@ -84,6 +86,7 @@ struct tally_export {
 	struct xarray attaches;
 	struct llist_head gone;
 	struct work_struct reap;
+	struct delayed_work patience;
 	struct tally_quota quota;
 	atomic_t busy;
 	void *private[TALLY_TYPES_MAX];
