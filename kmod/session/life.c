@@ -559,11 +559,11 @@ static int session_prepare(struct tally_session *s)
 
 	if (err)
 		return err;
-	/* Slots go round, so that one is not used again soon. */
-	err = xa_alloc_cyclic(&node->slots, &slot, s,
-			      XA_LIMIT(TALLY_SLOT_HOME + 1, TALLY_SLOT_MAX),
-			      &node->slot_next, GFP_KERNEL);
-	if (err < 0)
+	/* The lowest: only the first ones have a bit in the words of locks. */
+	err = xa_alloc(&node->slots, &slot, s,
+		       XA_LIMIT(TALLY_SLOT_HOME + 1, TALLY_SLOT_MAX),
+		       GFP_KERNEL);
+	if (err)
 		return err == -EBUSY ? -ENOSPC : err;
 	s->peer_slot = slot;
 	s->pd = ib_alloc_pd(s->dev->ibdev, 0);

@@ -169,7 +169,6 @@ struct tally_peer_ops {
  * @half_lock: protects @half and @half_count
  * @half: half-open handshakes
  * @slots: node slot -> session, for the words of our arenas
- * @slot_next: slots are given round-robin
  * @sessions: sessions by id
  * @arenas: our arenas, home/arena.c
  * @views: arenas of others as we use them, client/view.c
@@ -206,7 +205,6 @@ struct tally_node {
 	spinlock_t half_lock;	/* half-open handshakes */
 	struct list_head half;
 	struct xarray slots;
-	u32 slot_next;
 	struct rhashtable sessions;
 	struct tally_arenas *arenas;
 	struct tally_views *views;

@@ -135,7 +135,6 @@ static struct tally_node *node_alloc(struct net *net,
 	spin_lock_init(&node->half_lock);
 	INIT_LIST_HEAD(&node->half);
 	xa_init_flags(&node->slots, XA_FLAGS_ALLOC);
-	node->slot_next = TALLY_SLOT_HOME + 1;
 	node->ops = node_ops;
 	node->peer_ops = &peer_ops;
 	node->end_wq = peers_wq;
