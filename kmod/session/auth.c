@@ -147,15 +147,18 @@ int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 
 /*
  * What admits a lane into a session: the first bytes of a MAC over session,
- * lane and nonce.
+ * lane, nonce and the number of the QP that connects.
  */
 int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
-		   const struct tally_cm_req *req, u8 tag[TALLY_TAG_SIZE])
+		   const struct tally_cm_req *req, u32 qpn,
+		   u8 tag[TALLY_TAG_SIZE])
 {
+	__be32 number = cpu_to_be32(qpn);
 	struct auth_part part[] = {
 		{ &req->session, sizeof(req->session) },
 		{ &req->lane, sizeof(req->lane) },
 		{ req->nonce, sizeof(req->nonce) },
+		{ &number, sizeof(number) },
 	};
 	u8 mac[TALLY_MAC_SIZE];
 	int err = auth_mac(auth, key, TALLY_MAC_SIZE, "tally lane", part,

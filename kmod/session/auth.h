@@ -50,6 +50,7 @@ int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		     const struct tally_msg_ready *ready,
 		     u8 mac[TALLY_MAC_SIZE]);
 int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
-		   const struct tally_cm_req *req, u8 tag[TALLY_TAG_SIZE]);
+		   const struct tally_cm_req *req, u32 qpn,
+		   u8 tag[TALLY_TAG_SIZE]);
 
 #endif

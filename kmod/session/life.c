@@ -24,16 +24,22 @@
 #define LINK_DOWN_WAIT	(10 * HZ)
 #define GOODBYE_WAIT	(HZ / 2)
 
-/* A conn begins to count; false when the session no longer wants it. */
-static bool link_conn_begin(struct tally_session *s)
+/*
+ * A conn for a lane begins to count; false when the session does not want it: a
+ * link has each lane once, whatever becomes of it.
+ */
+static bool link_conn_begin(struct tally_session *s, u8 lane)
 {
 	unsigned long flags;
 	bool wanted;
 
 	spin_lock_irqsave(&s->lock, flags);
-	wanted = s->state == TALLY_SESSION_OPENING;
-	if (wanted)
+	wanted = s->state == TALLY_SESSION_OPENING &&
+		 !(s->lanes_begun & BIT(lane));
+	if (wanted) {
+		s->lanes_begun |= BIT(lane);
 		s->conns++;
+	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (wanted)
 		tally_session_get(s);
@@ -50,12 +56,10 @@ static void link_conn_end(struct tally_session *s, struct tally_conn *conn,
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->ctrl == conn)
 		s->ctrl = NULL;
-	for (i = 0; conn && i < TALLY_LANES_MAX; i++) {
-		if (s->lane[i] == conn) {
+	for (i = 0; conn && i < TALLY_LANES_MAX; i++)
+		if (s->lane[i] == conn)
 			s->lane[i] = NULL;
-			s->lanes_up--;
-		}
-	}
+	s->lanes_up = 0;
 	s->conns--;
 	/* At once: while it is LIVE every lane is there. */
 	tally_session_set_state(s, TALLY_SESSION_BROKEN, err);
@@ -151,6 +155,20 @@ static void link_lanes_work(struct work_struct *work)
 	tally_session_put(s);
 }
 
+/* From here on it fails with its link. Return: 0, or -ENOTCONN: that has broken. */
+static int lane_join(struct tally_session *s, struct tally_conn *conn)
+{
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&s->lock, flags);
+	wanted = s->state == TALLY_SESSION_OPENING;
+	if (wanted)
+		s->lane[conn->priv.lane] = conn;
+	spin_unlock_irqrestore(&s->lock, flags);
+	return wanted ? 0 : -ENOTCONN;
+}
+
 static int lane_bind(struct tally_conn *conn, struct tally_dev *dev)
 {
 	struct tally_session *s = conn->owner;
@@ -158,31 +176,34 @@ static int lane_bind(struct tally_conn *conn, struct tally_dev *dev)
 	if (dev != s->dev)
 		return -EXDEV;
 	conn->pd = s->pd;
-	return 0;
+	return lane_join(s, conn);
+}
+
+static int lane_sign(struct tally_conn *conn)
+{
+	struct tally_session *s = conn->owner;
+
+	return tally_auth_tag(&s->node->auth, s->key, &conn->priv,
+			      tally_conn_shown_qpn(conn), conn->priv.tag);
 }
 
 static void lane_up(struct tally_conn *conn)
 {
 	struct tally_session *s = conn->owner;
-	u8 lane = conn->priv.lane;
-	bool complete = false, wanted;
 	unsigned long flags;
+	bool complete;
 
 	spin_lock_irqsave(&s->lock, flags);
-	wanted = s->state == TALLY_SESSION_OPENING && !s->lane[lane];
-	if (wanted) {
-		s->lane[lane] = conn;
-		complete = ++s->lanes_up == s->lanes;
-	}
+	complete = s->state == TALLY_SESSION_OPENING &&
+		   ++s->lanes_up == s->lanes;
 	spin_unlock_irqrestore(&s->lock, flags);
-	if (!wanted)
-		tally_conn_fail(conn, -ENOTCONN);
 	if (complete)
 		tally_work_queue(s->node->wq, &s->lanes_work, &s->ref);
 }
 
 static const struct tally_conn_ops lane_ops = {
 	.bind = lane_bind,
+	.sign = lane_sign,
 	.up = lane_up,
 	.down = link_conn_down,
 };
@@ -206,12 +227,7 @@ static void link_open_lane(struct tally_session *s, u8 lane)
 	struct tally_conn *conn;
 
 	get_random_bytes(params.priv.nonce, sizeof(params.priv.nonce));
-	if (tally_auth_tag(&s->node->auth, s->key, &params.priv,
-			   params.priv.tag)) {
-		tally_session_break(s, -ENOTCONN);
-		return;
-	}
-	if (!link_conn_begin(s))
+	if (!link_conn_begin(s, lane))
 		return;
 	conn = tally_conn_connect(s->node->net,
 				  (struct sockaddr *)&s->addr, &params);
@@ -373,6 +389,7 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl, u8 lanes,
 		s->conns = 1;
 		s->lanes = lanes;
 		s->link_nr = atomic_inc_return(&links);
+		s->lanes_begun = 0;
 		s->resumed = resumed;
 		s->active = false;
 		s->said = false;
@@ -408,10 +425,10 @@ enum tally_refusal tally_link_lane_request(struct tally_session *s,
 	if (s->initiator || dev != s->dev || req->lane >= s->lanes ||
 	    READ_ONCE(s->state) != TALLY_SESSION_OPENING)
 		return TALLY_REFUSE_STALE;
-	if (tally_auth_tag(&s->node->auth, s->key, req, tag) ||
+	if (tally_auth_tag(&s->node->auth, s->key, req, params->peer_qpn, tag) ||
 	    crypto_memneq(tag, req->tag, sizeof(tag)))
 		return TALLY_REFUSE_BAD_TAG;
-	if (!link_conn_begin(s))
+	if (!link_conn_begin(s, req->lane))
 		return TALLY_REFUSE_STALE;
 	params->ops = &lane_ops;
 	params->owner = s;
@@ -429,6 +446,8 @@ void tally_link_lane_accepted(struct tally_session *s,
 {
 	if (!conn)
 		link_conn_end(s, NULL, -ENOTCONN);
+	else if (lane_join(s, conn))
+		tally_conn_fail(conn, -ENOTCONN);
 }
 
 /* The node's last reference may go here: its workqueue ends elsewhere. */

@@ -64,8 +64,9 @@ enum tally_session_state {
  * @state: see above
  * @error: why it is BROKEN or OVER, negative errno
  * @ctrl: control conn of the present link, NULL while BROKEN
- * @lane: its lanes, NULL while they are not up
+ * @lane: its lanes, also while they connect; NULL where there is none
  * @lanes: how many lanes the link has; the next one may have others
+ * @lanes_begun: which of them were begun, a bit for each
  * @lanes_up: how many of them are up
  * @conns: conns of this session whose down() has not come yet
  * @link_nr: number of the link, which no other link of any session has, or 0
@@ -121,6 +122,7 @@ struct tally_session {
 	struct tally_conn *ctrl;
 	struct tally_conn *lane[TALLY_LANES_MAX];
 	u8 lanes;
+	u8 lanes_begun;
 	u8 lanes_up;
 	u32 conns;
 	u32 link_nr;

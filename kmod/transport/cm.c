@@ -52,8 +52,9 @@ static int tally_cm_route_resolved(struct tally_conn *conn)
 		.retry_count = TALLY_CONN_RETRIES,
 		.rnr_retry_count = TALLY_CONN_RETRIES,
 	};
+	int err = conn->ops->sign ? conn->ops->sign(conn) : 0;
 
-	return rdma_connect_locked(conn->id, &param);
+	return err ?: rdma_connect_locked(conn->id, &param);
 }
 
 /* The passive side has decided its depths already. */
@@ -61,6 +62,7 @@ static int tally_cm_established(struct tally_conn *conn,
 				const struct rdma_conn_param *rep)
 {
 	if (!conn->incoming) {
+		conn->peer_qpn = rep->qp_num;
 		conn->rd_atomic = min(tally_conn_initiator_depth(conn),
 				      rep->initiator_depth);
 		if (!conn->rd_atomic ||

@@ -116,6 +116,13 @@ struct tally_dev *tally_conn_dev(struct tally_conn *conn)
 	return dev;
 }
 
+/* The number of its QP that the CM tells the other side; an iWARP one tells none. */
+u32 tally_conn_shown_qpn(const struct tally_conn *conn)
+{
+	return rdma_cap_ib_cm(conn->id->device, conn->id->port_num) ?
+	       conn->qpn : 0;
+}
+
 /* Return: the largest t with (retries + 1) x 4.096 us x 2^t <= lease / 4. */
 u8 tally_conn_ack_timeout(u32 lease_ms)
 {
@@ -241,6 +248,7 @@ struct tally_conn *tally_conn_alloc(const struct tally_conn_params *params,
 	conn->messages = params->messages;
 	conn->rd_atomic = params->rd_atomic ?: U8_MAX;
 	conn->lease_ms = params->lease_ms ?: TALLY_LEASE_DEFAULT_MS;
+	conn->peer_qpn = params->peer_qpn;
 	/*
 	 * The CM sends a lost request again only after seconds. It is given up
 	 * early enough that a link that comes back within the lease finds time

@@ -44,6 +44,8 @@ enum tally_conn_state {
  * struct tally_conn_ops - upcalls of a conn to its owner
  * @bind: the device is known: set conn->pd (a PD of @dev), return 0 or an
  *	errno to give up. CM handler context. Outgoing conns only.
+ * @sign: its QP is made: complete conn->priv, which is sent next. As @bind; may
+ *	be NULL.
  * @up: connected. CM handler context: may take spinlocks and queue work.
  *	Like down() it may come before the call that made the conn returns.
  * @down: the QP is destroyed and every operation has completed; @err is the
@@ -55,6 +57,7 @@ enum tally_conn_state {
  */
 struct tally_conn_ops {
 	int (*bind)(struct tally_conn *conn, struct tally_dev *dev);
+	int (*sign)(struct tally_conn *conn);
 	void (*up)(struct tally_conn *conn);
 	void (*down)(struct tally_conn *conn, int err);
 	void (*message)(struct tally_conn *conn, const struct tally_hdr *hdr,
@@ -70,6 +73,7 @@ struct tally_conn_ops {
  * @messages: true for a control conn: it gets a RECV ring and credits
  * @rd_atomic: wish for reads and atomics in flight, each way; 0: maximum
  * @lease_ms: QP timers are derived from it
+ * @peer_qpn: see struct tally_conn, incoming conns only
  * @priv: private data of the connection request, outgoing only
  */
 struct tally_conn_params {
@@ -80,6 +84,7 @@ struct tally_conn_params {
 	bool messages;
 	u8 rd_atomic;
 	u32 lease_ms;
+	u32 peer_qpn;
 	struct tally_cm_req priv;
 };
 
@@ -96,6 +101,8 @@ struct tally_conn_params {
  * @id: CM id, NULL for a loopback conn
  * @qp: queue pair, NULL before it is made and after it is destroyed
  * @qpn: its number, which stays; 0 before it is made
+ * @peer_qpn: that of the other side as its CM told it, before it is UP; 0 where
+ *	the CM tells none
  * @cq: its completion queue, for both directions
  * @lock: protects @state, @err, posting, and the tables of transport/op.c and
  *	transport/msg.c; taken in softirq context: spin_lock_irqsave
@@ -131,6 +138,7 @@ struct tally_conn {
 	struct rdma_cm_id *id;
 	struct ib_qp *qp;
 	u32 qpn;
+	u32 peer_qpn;
 	struct tally_cq cq;
 	spinlock_t lock;	/* see above */
 	enum tally_conn_state state;
@@ -178,6 +186,7 @@ bool tally_conn_is_up(struct tally_conn *conn);
 struct tally_dev *tally_conn_dev(struct tally_conn *conn);
 long tally_conn_time_left(const struct tally_conn *conn);
 void tally_conn_start_timer(struct tally_conn *conn);
+u32 tally_conn_shown_qpn(const struct tally_conn *conn);
 u8 tally_conn_ack_timeout(u32 lease_ms);
 u8 tally_conn_initiator_depth(const struct tally_conn *conn);
 u8 tally_conn_responder_depth(const struct tally_conn *conn);

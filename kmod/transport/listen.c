@@ -66,6 +66,7 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 	if (!dev)
 		return TALLY_REFUSE_SHUTDOWN;
 	memcpy(&params.priv, param->private_data, sizeof(params.priv));
+	params.peer_qpn = param->qp_num;
 	reason = listener->ops->request(listener->owner, dev, &params.priv,
 					from, &params);
 	if (reason == TALLY_REFUSE_NONE) {
