@@ -31,6 +31,14 @@ enum tally_delay {
 	TALLY_DELAY_REQUEST,
 	/* client: a sync takes a lane as done, and has not asked on it */
 	TALLY_DELAY_REGION_SYNC,
+	/* a session has begun, and its peer does not know it yet */
+	TALLY_DELAY_SESSION_START,
+	/* all that a session had is given up, and its peer still knows it */
+	TALLY_DELAY_SESSION_OVER,
+	/* a conn was asked for and knows its device, and has no QP */
+	TALLY_DELAY_ACCEPT,
+	/* a device is asked whether it can do atomics */
+	TALLY_DELAY_PROBE,
 	__TALLY_DELAYS
 };
 

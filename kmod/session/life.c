@@ -482,6 +482,7 @@ static void session_tell_over(struct tally_session *s)
 	tally_node_event(s->node, "over", s->name, "");
 	trace_tally_session_fenced(s->id, s->error);
 	session_unhash(s);
+	tally_delay(SESSION_OVER);
 	s->owner_ops->over(s);
 	WRITE_ONCE(s->over, true);
 	tally_dev_unwatch(s->dev, &s->watch);

@@ -3,6 +3,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include "base/delay.h"
 #include "session/life.h"
 #include "session/peer.h"
 
@@ -145,6 +146,7 @@ int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 	err = tally_session_start(s);
 	if (err)
 		return err;
+	tally_delay(SESSION_START);
 	/* It may be OVER already: then over() has been here before us. */
 	scoped_guard(mutex, &peer->lock) {
 		if (!peer->dead && !peer->session && !peer->node->paused &&

@@ -38,6 +38,10 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_RENEW]	 = "renew",
 	[TALLY_DELAY_REQUEST]	 = "request",
 	[TALLY_DELAY_REGION_SYNC] = "region_sync",
+	[TALLY_DELAY_SESSION_START] = "session_start",
+	[TALLY_DELAY_SESSION_OVER] = "session_over",
+	[TALLY_DELAY_ACCEPT]	 = "accept",
+	[TALLY_DELAY_PROBE]	 = "probe",
 };
 
 static struct delay delays[__TALLY_DELAYS];

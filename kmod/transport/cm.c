@@ -6,6 +6,7 @@
  */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
+#include "base/delay.h"
 #include "transport/cm.h"
 #include "transport/msg.h"
 #include "transport/qp.h"
@@ -235,8 +236,9 @@ struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 	conn->incoming = true;
 	conn->id = id;
 	memcpy(&conn->peer, &id->route.addr.dst_addr, sizeof(conn->peer));
-	err = tally_qp_set_dev(conn, dev) ?:
-	      tally_cm_accept_depths(conn, req, &param) ?:
+	err = tally_qp_set_dev(conn, dev);
+	tally_delay(ACCEPT);
+	err = err ?: tally_cm_accept_depths(conn, req, &param) ?:
 	      tally_qp_create(conn);
 	if (err) {
 		tally_qp_discard(conn);

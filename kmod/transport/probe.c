@@ -6,6 +6,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
+#include "base/delay.h"
 #include "transport/loop.h"
 #include "transport/mr.h"
 #include "transport/op.h"
@@ -100,6 +101,7 @@ static int tally_probe_run(struct tally_dev *dev)
 
 	if (IS_ERR(loop))
 		return PTR_ERR(loop);
+	tally_delay(PROBE);
 	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	if (!page)
 		goto out;
