@@ -106,7 +106,7 @@ knock "neither control conn nor lane" a rejected malformed request kind
 knock "reserved bytes" a rejected malformed request reserved
 knock "connection data that are too short" a rejected malformed request short
 knock "a lane of the live session, without its key" a rejected \
-	stale_session lane "$session"
+	stale_session lane "0x$session"
 knock "a lane of no session" a rejected stale_session lane 0x1234
 knock "garbage instead of HELLO" a closed bad_message raw garbage
 knock "five bytes" a closed bad_message raw short

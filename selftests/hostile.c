@@ -22,11 +22,18 @@
  *	reopen FIFO	takes lock "w" of arena "t", says "granted", waits for a
  *			writer of FIFO, and opens it again and closes it in one
  *			breath while it has it
+ *	lanes N		so many lanes of one number, each with its proof, and then
+ *			the proof of the first one; says what became of them
+ *	hoard		opens region "r" of arena "t", says "open", and never
+ *			answers that it is to be forgotten; resumes its sessions
+ *	sessions	takes lock "wa" of arena "t", breaks off, comes back as
+ *			another start of its node and takes "wb", and so on
  *	fuzz SEED SECONDS
  *			all messages with all bodies, good ones and bad ones
  *
  * "live" says that the session is, "closed" with a number of messages sent
- * that it ended; all but fuzz come back then.
+ * that it ended; all but fuzz come back then.  TALLY_SECRET in the environment is
+ * the key.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -41,6 +48,7 @@
 static const char *how, *argument = "0";
 static char **lengths;
 static bool takes;	/* lock "w" */
+static bool hoards, multiplies;
 
 static uint32_t wire(uint32_t n)
 {
@@ -258,7 +266,26 @@ static void learnt(const struct message *m)
 	}
 }
 
-/* One step after the other on the way to a lock of the node. */
+/* One step after the other on the way to a region of the node. */
+static void hoard(struct link *l)
+{
+	uint8_t body[72] = { 't' };
+
+	if (l->resumed)
+		return;
+	if (!its.arena) {
+		transmit(l, ATTACH, 0, 1, body, 64);
+	} else if (!its.id[2]) {
+		memset(body, 0, sizeof(body));
+		memcpy(body, &its.arena, 4);
+		body[8] = 'r';
+		transmit(l, OPEN, 0, 2, body, sizeof(body));
+	} else {
+		puts("open");
+	}
+}
+
+/* The same on the way to a lock. */
 static void take_lock(struct link *l)
 {
 	struct lock lock = {
@@ -273,6 +300,8 @@ static void take_lock(struct link *l)
 		memset(body, 0, sizeof(body));
 		memcpy(body, &its.arena, 4);
 		body[8] = 'w';
+		if (multiplies)
+			body[9] = 'a' + sessions - 1;
 		transmit(l, OPEN, 0, 2, body, sizeof(body));
 	} else {
 		transmit(l, LOCK, 0, 0, &lock, sizeof(lock));
@@ -285,7 +314,11 @@ static void granted(struct link *l)
 	uint8_t body[72] = {};
 
 	puts("granted");
-	if (lengths)
+	if (multiplies) {
+		l->closed = true;
+		incarnation++;
+	}
+	if (lengths || multiplies)
 		return;
 	fclose(fopen(argument, "r") ?: stdin);
 	memcpy(body, &its.arena, 4);
@@ -310,10 +343,12 @@ static void handle(struct link *l)
 			puts("live");
 		if (takes)
 			take_lock(l);
+		else if (hoards)
+			hoard(l);
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
-	} else if (type == FORGET && !one_in(3)) {
+	} else if (type == FORGET && !hoards && !one_in(3)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, FORGOTTEN, 0, 0, body, sizeof(body));
 	} else if (type >= ATTACH && type < FORGET) {
@@ -327,6 +362,8 @@ static void handle(struct link *l)
 		learnt(m);
 		if (takes)
 			take_lock(l);
+		else if (hoards)
+			hoard(l);
 	}
 }
 
@@ -373,7 +410,7 @@ static void act(struct link *l)
 		flood(l);
 	else if (!strcmp(how, "early"))
 		early(l);
-	else if (!strcmp(how, "mute") || !strcmp(how, "endless"))
+	else if (!strcmp(how, "mute") || !strcmp(how, "endless") || hoards)
 		renew(l);
 	else if (!strcmp(how, "slot") && l->sent < 3)
 		say_active(l, atoi(argument));
@@ -395,6 +432,23 @@ static void run(struct link *l, time_t end)
 	}
 }
 
+static int case_lanes(int n)
+{
+	struct request req, first;
+	uint8_t session_key[32];
+	static struct link l;
+
+	if (!greet(&l, session_key) || !lane_open(&l, session_key, &first))
+		return 1;
+	puts("lane");
+	while (n--)
+		if (lane_open(&l, session_key, &req))
+			puts("lane");
+	if (connect_with(resolve(), &first, sizeof(first)))
+		puts("lane");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	time_t end = 0;
@@ -413,7 +467,11 @@ int main(int argc, char **argv)
 		argument = argv[6];
 	if (argc > 6 && !strcmp(how, "who"))
 		lengths = &argv[6];
-	takes = lengths || !strcmp(how, "reopen");
+	key = getenv("TALLY_SECRET");
+	hoards = !strcmp(how, "hoard");
+	resuming = hoards;
+	multiplies = !strcmp(how, "sessions");
+	takes = lengths || multiplies || !strcmp(how, "reopen");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	incarnation = 0x1234567 + getpid();
 	fuzzing = !strcmp(how, "fuzz") && argc > 7;
@@ -421,6 +479,8 @@ int main(int argc, char **argv)
 		chance = strtoull(argument, NULL, 0) * 2654435761 + 1;
 		end = time(NULL) + atoi(argv[7]);
 	}
+	if (!strcmp(how, "lanes"))
+		return case_lanes(atoi(argument));
 	do {
 		if (join(&l))
 			run(&l, end);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <endian.h>
-#include <openssl/hmac.h>
 #include <string.h>
 #include "intruder.h"
 
 uint8_t table[TABLE] __attribute__((aligned(4096)));
 const char *from, *to;
 uint64_t incarnation, chance = 1;
-bool fuzzing;
+bool fuzzing, resuming;
 struct its its;
 unsigned int sessions;
 
@@ -120,29 +119,20 @@ void transmit_odd(struct link *l, uint16_t type, uint16_t req, uint32_t seq,
 	transmit(l, type, req, seq, bytes, len);
 }
 
-static bool lane_open(struct link *l, const uint8_t *session_key)
+struct conn *lane_open(struct link *l, const uint8_t *session_key,
+		       struct request *req)
 {
-	struct request req = {
+	struct conn *c = resolve();
+
+	*req = (struct request) {
 		.magic = htobe32(MAGIC), .version = htobe16(1), .kind = 2,
 		.session = htobe64(l->session), .nonce = "by the book",
 	};
-	uint8_t text[11 + 8 + 1 + 16], mac[32];
-
-	memcpy(text, "tally lane", 11);
-	memcpy(text + 11, &req.session, 8);
-	text[19] = 0;
-	memcpy(text + 20, req.nonce, 16);
-	if (!HMAC(EVP_sha256(), session_key, 32, text, sizeof(text), mac, NULL))
-		die("HMAC");
-	memcpy(req.tag, mac, sizeof(req.tag));
-	l->lane = resolve();
-	l->table = ibv_reg_mr(l->lane->pd, table, TABLE,
-			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-			      IBV_ACCESS_REMOTE_WRITE |
-			      IBV_ACCESS_REMOTE_ATOMIC);
-	if (!l->table)
-		die("ibv_reg_mr");
-	return connect_with(l->lane, &req, sizeof(req));
+	sign_lane(req, session_key, c->id->qp->qp_num);
+	if (connect_with(c, req, sizeof(*req)))
+		return c;
+	drop(c);
+	return NULL;
 }
 
 void say_active(struct link *l, uint16_t slot)
@@ -154,19 +144,20 @@ void say_active(struct link *l, uint16_t slot)
 	transmit(l, ACTIVE, 0, 0, body, sizeof(body));
 }
 
-/* By the book, up to a session that is about to be live. */
-bool join(struct link *l)
+bool greet(struct link *l, uint8_t session_key[32])
 {
+	uint64_t former = resuming ? l->session : 0;
 	const struct hello *challenge;
 	const struct ready *ready;
-	uint8_t mac[32], session_key[32];
 	struct hello hello;
+	uint8_t mac[32];
 
 	memset(l, 0, sizeof(*l));
 	memset(&its, 0, sizeof(its));
 	l->control = resolve();
 	fill_hello(&hello, from, to, "");
 	hello.incarnation = htobe64(incarnation);
+	hello.resume = htobe64(former);
 	hello.lease_ms = htobe32(600000);	/* the other side's counts */
 	hello.qpn = htobe32(l->control->id->qp->qp_num);
 	if (!connect_control(l->control))
@@ -182,7 +173,8 @@ bool join(struct link *l)
 		return false;
 	l->session = be64toh(ready->session);
 	l->slot = be16toh(ready->slot);
-	memcpy(session_key, ready->key, sizeof(session_key));
+	l->resumed = ready->resumed;
+	memcpy(session_key, ready->key, sizeof(ready->key));
 	if (key)
 		sign("tally session", &hello, challenge, session_key);
 	/* CHALLENGE and READY came in the first two. */
@@ -190,24 +182,27 @@ bool join(struct link *l)
 	post_recv(l->control, 1);
 	l->consumed = 2;
 	sessions++;
-	if (!lane_open(l, session_key))
-		return false;
-	say_active(l, 2);
 	return true;
 }
 
-static void drop(struct conn *c)
+bool join(struct link *l)
 {
-	if (!c)
-		return;
-	rdma_disconnect(c->id);
-	rdma_destroy_qp(c->id);
-	ibv_dereg_mr(c->mr);
-	ibv_destroy_cq(c->cq);
-	ibv_dealloc_pd(c->pd);
-	rdma_destroy_id(c->id);
-	rdma_destroy_event_channel(c->channel);
-	free(c);
+	uint8_t session_key[32];
+	struct request req;
+
+	if (!greet(l, session_key))
+		return false;
+	l->lane = lane_open(l, session_key, &req);
+	if (!l->lane)
+		return false;
+	l->table = ibv_reg_mr(l->lane->pd, table, TABLE,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			      IBV_ACCESS_REMOTE_WRITE |
+			      IBV_ACCESS_REMOTE_ATOMIC);
+	if (!l->table)
+		die("ibv_reg_mr");
+	say_active(l, 2);
+	return true;
 }
 
 void leave(struct link *l)

@@ -13,21 +13,13 @@
 #define BODY	(SIZE - sizeof(struct header))
 
 enum {
-	ACTIVE = 5, ACTIVE_ACK, GOODBYE = 16, CREDIT, RENEW, RENEW_ACK, REPLY,
+	ACTIVE = 5, ACTIVE_ACK, GOODBYE = 16, RENEW = 18, RENEW_ACK, REPLY,
 	ATTACH = 32, OPEN, CLOSE, LIST, COUNTER, REGION_MAP, WHO,
 	REGION_ZERO, STAT, LAST_REQUEST = 41,
 	FORGET = 64, FORGOTTEN, LOCK, RESYNC,
 };
 
 enum { TYPE_COUNTER = 1, TYPE_LOCK, TYPE_REGION };
-
-struct ready {
-	uint64_t session;
-	uint16_t slot;
-	uint8_t lanes, resumed;
-	uint32_t lease_ms;
-	uint8_t key[32], mac[32];
-} __attribute__((packed));
 
 struct rep_attach {
 	uint32_t status, zero, arena, rkey;
@@ -105,7 +97,7 @@ struct link {
 	uint32_t seq[SLOTS], asked[SLOTS];
 	uint32_t consumed, sent, first, count;
 	struct message in[64];
-	bool closed, live, silent;
+	bool closed, live, silent, resumed;
 };
 
 /* What the node told about its arena "t". */
@@ -118,7 +110,7 @@ struct its {
 extern uint8_t table[TABLE];
 extern const char *from, *to;
 extern uint64_t incarnation, chance;
-extern bool fuzzing;
+extern bool fuzzing, resuming;
 extern struct its its;
 extern unsigned int sessions;
 
@@ -136,6 +128,11 @@ void transmit(struct link *l, uint16_t type, uint16_t req, uint32_t seq,
 void transmit_odd(struct link *l, uint16_t type, uint16_t req, uint32_t seq,
 		  void *body, uint32_t len);
 void say_active(struct link *l, uint16_t slot);
+/* By the book, up to READY. */
+bool greet(struct link *l, uint8_t session_key[32]);
+/* One more lane; @req is what was sent. NULL: it is refused, and said so. */
+struct conn *lane_open(struct link *l, const uint8_t *session_key,
+		       struct request *req);
 /* By the book, up to a session that is about to be live. */
 bool join(struct link *l);
 void leave(struct link *l);

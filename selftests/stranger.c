@@ -16,17 +16,30 @@
  *				is sent instead of HELLO
  *	hello FROM TO [KEY] [HOW]
  *				a handshake; HOW: version, abi, to, lease,
- *				prove (wrong proof), noauth, twice (the first
- *				handshake's messages are sent again on a second
- *				connection)
+ *				prove (wrong proof), noauth, epoch (one that is
+ *				none), relay (a HELLO of another queue pair),
+ *				twice (the first handshake's messages are sent
+ *				again on a second connection)
+ *	steal FROM TO PORT	a handshake in the name of a node that is asked, at
+ *				that port, which start of it this is
+ *	silent FROM TO SECONDS	HELLO in a node's name, then nothing; again as soon
+ *				as that is given up
+ *	flood FROM TO SECONDS	all of this, and nonsense, as fast as it goes
+ *	answer PORT FROM TO HOW	waits to be connected to, and answers as node FROM,
+ *				which node TO takes it for; HOW: good, epoch,
+ *				relay, slot, far, lanes, lease, resumed, session,
+ *				mac, or the id of a session; "lane" says that it
+ *				was believed
  *	targets N		so many connections to the benchmark's target,
  *				and what happens with the first one
  */
 #include <arpa/inet.h>
 #include <endian.h>
+#include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "visitor.h"
 
 /* FAR_MAGIC of kmod/bench/far.c */
@@ -103,7 +116,17 @@ static int case_raw(const char *how)
 	return 0;
 }
 
-static int case_hello(const char *from, const char *to, const char *how)
+/* CHALLENGE, or NULL: how it was answered is said. */
+static const struct hello *say_hello(struct conn *c, struct hello *hello)
+{
+	if (!connect_control(c))
+		return NULL;
+	send_message(c, HELLO, hello, sizeof(*hello));
+	return receive(c, CHALLENGE);
+}
+
+static int case_hello(const char *from, const char *to, const char *how,
+		      uint64_t incarnation)
 {
 	const struct hello *challenge;
 	struct conn *c = resolve();
@@ -111,11 +134,10 @@ static int case_hello(const char *from, const char *to, const char *how)
 	uint8_t mac[32];
 
 	fill_hello(&hello, from, to, how);
-	hello.qpn = htobe32(c->id->qp->qp_num);
-	if (!connect_control(c))
-		return 0;
-	send_message(c, HELLO, &hello, sizeof(hello));
-	challenge = receive(c, CHALLENGE);
+	hello.qpn = htobe32(c->id->qp->qp_num ^ !strcmp(how, "relay"));
+	if (incarnation)
+		hello.incarnation = incarnation;
+	challenge = say_hello(c, &hello);
 	if (!challenge)
 		return 0;
 	sign("tally initiator", &hello, challenge, mac);
@@ -132,6 +154,147 @@ static int case_hello(const char *from, const char *to, const char *how)
 	send_message(c, PROVE, mac, sizeof(mac));
 	if (receive(c, READY))
 		puts("ready");
+	return 0;
+}
+
+static int case_steal(const char *from, const char *to, const char *port)
+{
+	const struct hello *challenge;
+	uint16_t there = address.sin_port;
+	struct conn *c;
+	struct hello hello;
+
+	address.sin_port = htons(atoi(port));
+	c = resolve();
+	fill_hello(&hello, to, from, "");
+	hello.qpn = htobe32(c->id->qp->qp_num);
+	challenge = say_hello(c, &hello);
+	if (!challenge)
+		return 1;
+	address.sin_port = there;
+	return case_hello(from, to, "", challenge->incarnation);
+}
+
+static int case_silent(const char *from, const char *to, int seconds)
+{
+	time_t end = time(NULL) + seconds;
+	struct hello hello;
+	struct conn *c;
+
+	while (time(NULL) < end) {
+		c = resolve();
+		fill_hello(&hello, from, to, "");
+		hello.qpn = htobe32(c->id->qp->qp_num);
+		if (say_hello(c, &hello)) {
+			puts("challenged");
+			receive(c, READY);
+		}
+		drop(c);
+	}
+	return 0;
+}
+
+/* One of all the ways to waste a node's time; some connections are kept. */
+static void annoy(const char *from, const char *to, struct conn **kept)
+{
+	struct request req = {
+		.magic = htobe32(MAGIC), .version = htobe16(1),
+		.kind = 1 + rand() % 2,
+	};
+	struct conn *c = resolve();
+	struct hello hello;
+	uint8_t bytes[SIZE];
+	int i, n = 1 + rand() % SIZE;
+
+	for (i = 0; i < SIZE; i++)
+		bytes[i] = rand();
+	if (req.kind == 2) {
+		memcpy(&req.session, bytes, sizeof(req.session));
+		memcpy(req.tag, bytes, sizeof(req.tag));
+		req.lane = rand() % 5;
+	}
+	fill_hello(&hello, rand() % 4 ? from : "nobody", to,
+		   rand() % 4 ? "" : "lease");
+	hello.qpn = htobe32(c->id->qp->qp_num);
+	if (connect_with(c, &req, sizeof(req))) {
+		if (rand() % 3)
+			send_message(c, HELLO, &hello, sizeof(hello));
+		else
+			send_bytes(c, bytes, n);
+		if (rand() % 2 && receive(c, CHALLENGE))
+			send_message(c, PROVE, bytes, 32);
+	}
+	drop(*kept);
+	*kept = c;
+}
+
+static int case_flood(const char *from, const char *to, int seconds)
+{
+	time_t end = time(NULL) + seconds;
+	struct conn *kept[16] = {};
+	unsigned int n;
+
+	for (n = 0; time(NULL) < end; n++)
+		annoy(from, to, &kept[n % 16]);
+	printf("annoyed %u times\n", n);
+	return 0;
+}
+
+/* What the home signs. */
+static const uint8_t *ready_text(const struct ready *ready)
+{
+	static uint8_t text[60];
+
+	memcpy(text, "tally ready", 12);
+	memcpy(text + 12, ready, 48);
+	return text;
+}
+
+static void lie(struct ready *ready, const char *how)
+{
+	if (!strcmp(how, "slot"))
+		ready->slot = htobe16(1);
+	else if (!strcmp(how, "far"))
+		ready->slot = htobe16(4096);
+	else if (!strcmp(how, "lanes"))
+		ready->lanes = 5;
+	else if (!strcmp(how, "lease"))
+		ready->lease_ms = htobe32(0xffffffff);
+	else if (!strcmp(how, "resumed"))
+		ready->resumed = 1;
+	else if (!strcmp(how, "session"))
+		ready->session = 0;
+	else if (!strncmp(how, "0x", 2))
+		ready->session = htobe64(strtoull(how, NULL, 0));
+	if (!HMAC(EVP_sha256(), ready->key, 32, ready_text(ready), 60,
+		  ready->mac, NULL))
+		die("HMAC");
+	if (!strcmp(how, "mac"))
+		ready->mac[0] ^= 1;
+}
+
+static int case_answer(uint16_t port, const char *from, const char *to,
+		       const char *how)
+{
+	struct ready ready = { .session = htobe64(4711), .slot = htobe16(2),
+			       .lanes = 1, .key = "session" };
+	struct conn *c = await(port);
+	const struct hello *said;
+	struct hello hello;
+
+	said = receive(c, HELLO);
+	if (!said)
+		return 0;
+	fill_hello(&hello, from, to, how);
+	hello.qpn = htobe32(c->id->qp->qp_num ^ !strcmp(how, "relay"));
+	ready.lease_ms = said->lease_ms;
+	hello.lease_ms = said->lease_ms;
+	send_message(c, CHALLENGE, &hello, sizeof(hello));
+	if (!receive(c, PROVE))
+		return 0;
+	lie(&ready, how);
+	send_message(c, READY, &ready, sizeof(ready));
+	receive(c, HELLO);
 	return 0;
 }
 
@@ -178,8 +341,16 @@ int main(int argc, char **argv)
 		if (argc > 6 && *argv[6])
 			key = argv[6];
 		if (argc > 7)
-			return case_hello(argv[4], argv[5], argv[7]);
-		return case_hello(argv[4], argv[5], "");
+			return case_hello(argv[4], argv[5], argv[7], 0);
+		return case_hello(argv[4], argv[5], "", 0);
 	}
+	if (!strcmp(what, "steal") && argc > 6)
+		return case_steal(argv[4], argv[5], argv[6]);
+	if (!strcmp(what, "silent") && argc > 6)
+		return case_silent(argv[4], argv[5], atoi(argv[6]));
+	if (!strcmp(what, "flood") && argc > 6)
+		return case_flood(argv[4], argv[5], atoi(argv[6]));
+	if (!strcmp(what, "answer") && argc > 7)
+		return case_answer(atoi(argv[4]), argv[5], argv[6], argv[7]);
 	return 2;
 }

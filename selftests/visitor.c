@@ -59,13 +59,9 @@ void post_recv(struct conn *c, int i)
 	must(ibv_post_recv(c->id->qp, &wr, &bad), "ibv_post_recv");
 }
 
-struct conn *resolve(void)
+static struct conn *begin(void)
 {
-	struct ibv_qp_init_attr attr = {
-		.cap = { SENDS, RECVS, 1, 1, 0 }, .qp_type = IBV_QPT_RC,
-	};
 	struct conn *c = calloc(1, sizeof(*c));
-	int i;
 
 	if (!c)
 		die("memory");
@@ -74,11 +70,17 @@ struct conn *resolve(void)
 		die("rdma_create_event_channel");
 	must(rdma_create_id(c->channel, &c->id, c, RDMA_PS_TCP),
 	     "rdma_create_id");
-	must(rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&address, 5000),
-	     "rdma_resolve_addr");
-	expect(c, RDMA_CM_EVENT_ADDR_RESOLVED);
-	must(rdma_resolve_route(c->id, 5000), "rdma_resolve_route");
-	expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	return c;
+}
+
+/* Its device is known. */
+static void equip(struct conn *c)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { SENDS, RECVS, 1, 1, 0 }, .qp_type = IBV_QPT_RC,
+	};
+	int i;
+
 	c->pd = ibv_alloc_pd(c->id->verbs);
 	c->cq = ibv_create_cq(c->id->verbs, 64, NULL, NULL, 0);
 	if (!c->pd || !c->cq)
@@ -92,7 +94,58 @@ struct conn *resolve(void)
 	must(rdma_create_qp(c->id, c->pd, &attr), "rdma_create_qp");
 	for (i = 0; i < RECVS; i++)
 		post_recv(c, i);
+}
+
+struct conn *resolve(void)
+{
+	struct conn *c = begin();
+
+	must(rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&address, 5000),
+	     "rdma_resolve_addr");
+	expect(c, RDMA_CM_EVENT_ADDR_RESOLVED);
+	must(rdma_resolve_route(c->id, 5000), "rdma_resolve_route");
+	expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	equip(c);
 	return c;
+}
+
+struct conn *await(uint16_t port)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET,
+				   .sin_port = htons(port) };
+	struct rdma_conn_param param = {
+		.responder_resources = 1, .initiator_depth = 1,
+		.rnr_retry_count = 6,
+	};
+	struct conn *c = begin();
+	struct rdma_cm_event *event;
+
+	must(rdma_bind_addr(c->id, (struct sockaddr *)&any), "rdma_bind_addr");
+	must(rdma_listen(c->id, 8), "rdma_listen");
+	event = next_event(c, WAIT_MS);
+	if (!event || event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		die("nobody connects");
+	/* The one that listens ends with the process. */
+	c->id = event->id;
+	rdma_ack_cm_event(event);
+	equip(c);
+	must(rdma_accept(c->id, &param), "rdma_accept");
+	expect(c, RDMA_CM_EVENT_ESTABLISHED);
+	return c;
+}
+
+void drop(struct conn *c)
+{
+	if (!c)
+		return;
+	rdma_disconnect(c->id);
+	rdma_destroy_qp(c->id);
+	ibv_dereg_mr(c->mr);
+	ibv_destroy_cq(c->cq);
+	ibv_dealloc_pd(c->pd);
+	rdma_destroy_id(c->id);
+	rdma_destroy_event_channel(c->channel);
+	free(c);
 }
 
 static int say_rejected(const struct rdma_cm_event *event)
@@ -177,7 +230,9 @@ const void *receive(struct conn *c, uint16_t type)
 {
 	time_t end = time(NULL) + WAIT_MS / 1000;
 	const struct refuse *refuse;
-	bool is_closed = false;
+	const struct request *asked;
+	struct rdma_cm_event *event;
+	bool is_closed = false, is_lane = false;
 	struct header *header;
 	struct ibv_wc wc;
 
@@ -186,7 +241,14 @@ const void *receive(struct conn *c, uint16_t type)
 			if (is_closed)
 				break;
 			/* What came before the end is looked at first. */
-			is_closed = next_event(c, 2);
+			event = next_event(c, 2);
+			if (!event)
+				continue;
+			is_closed = true;
+			asked = event->param.conn.private_data;
+			is_lane = event->event == RDMA_CM_EVENT_CONNECT_REQUEST &&
+				  asked && asked->kind == 2;
+			rdma_ack_cm_event(event);
 			continue;
 		}
 		if (wc.status != IBV_WC_SUCCESS) {
@@ -198,6 +260,8 @@ const void *receive(struct conn *c, uint16_t type)
 			continue;
 		}
 		header = (void *)c->buf[wc.wr_id];
+		if (be16toh(header->type) == CREDIT)
+			continue;
 		if (be16toh(header->type) == type)
 			return header + 1;
 		refuse = (void *)(header + 1);
@@ -207,7 +271,7 @@ const void *receive(struct conn *c, uint16_t type)
 			printf("message %u\n", be16toh(header->type));
 		return NULL;
 	}
-	puts(is_closed ? "closed" : "nothing");
+	puts(is_lane ? "lane" : is_closed ? "closed" : "nothing");
 	return NULL;
 }
 
@@ -230,6 +294,22 @@ void sign(const char *label, const struct hello *a, const struct hello *b,
 		die("HMAC");
 }
 
+void sign_lane(struct request *req, const uint8_t session_key[32],
+	       uint32_t qpn)
+{
+	uint8_t text[11 + 8 + 1 + 16 + 4], mac[32];
+	uint32_t number = htobe32(qpn);
+
+	memcpy(text, "tally lane", 11);
+	memcpy(text + 11, &req->session, 8);
+	text[19] = req->lane;
+	memcpy(text + 20, req->nonce, 16);
+	memcpy(text + 36, &number, 4);
+	if (!HMAC(EVP_sha256(), session_key, 32, text, sizeof(text), mac, NULL))
+		die("HMAC");
+	memcpy(req->tag, mac, sizeof(req->tag));
+}
+
 void fill_hello(struct hello *hello, const char *from, const char *to,
 		const char *how)
 {
@@ -238,6 +318,7 @@ void fill_hello(struct hello *hello, const char *from, const char *to,
 		.abi = strcmp(how, "abi") ? 1 : 2, .lanes = 1,
 		.features = htobe32(3), .incarnation = htobe64(0x1234567 + getpid()),
 		.lease_ms = htobe32(strcmp(how, "lease") ? 20000 : 0),
+		.epoch = htobe64(strcmp(how, "epoch") ? 0 : 1 << 14),
 		.depth = htobe16(RECVS), .auth = key && strcmp(how, "noauth"),
 		.nonce = "as random as any",
 	};

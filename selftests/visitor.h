@@ -17,7 +17,7 @@
 #define SENDS	32
 #define WAIT_MS	30000
 
-enum { HELLO = 1, CHALLENGE, PROVE, READY, REFUSE = 7 };
+enum { HELLO = 1, CHALLENGE, PROVE, READY, REFUSE = 7, CREDIT = 17 };
 
 struct request {
 	uint32_t magic;
@@ -44,6 +44,14 @@ struct hello {
 	uint32_t qpn, lease_ms;
 	uint16_t depth;
 	uint8_t auth, reserved[5], nonce[16], mac[32];
+} __attribute__((packed));
+
+struct ready {
+	uint64_t session;
+	uint16_t slot;
+	uint8_t lanes, resumed;
+	uint32_t lease_ms;
+	uint8_t key[32], mac[32];
 } __attribute__((packed));
 
 struct refuse {
@@ -77,6 +85,9 @@ void must(int err, const char *what);
 struct rdma_cm_event *next_event(struct conn *c, int ms);
 void post_recv(struct conn *c, int i);
 struct conn *resolve(void);
+/* The next one that connects to @port here. */
+struct conn *await(uint16_t port);
+void drop(struct conn *c);
 /* False: not accepted, and said so. */
 bool connect_with(struct conn *c, const void *data, uint8_t len);
 bool connect_control(struct conn *c);
@@ -90,6 +101,9 @@ const void *receive(struct conn *c, uint16_t type);
 /* With the key, over a label and both sides' words up to the MAC. */
 void sign(const char *label, const struct hello *a, const struct hello *b,
 	  uint8_t mac[32]);
+/* The tag of a lane. */
+void sign_lane(struct request *req, const uint8_t session_key[32],
+	       uint32_t qpn);
 void fill_hello(struct hello *hello, const char *from, const char *to,
 		const char *how);
 

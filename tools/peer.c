@@ -16,6 +16,7 @@ static const struct tnl_word peer_words[] = {
 	[TALLY_A_PEER_NAME] = { "peer", true },
 	[TALLY_A_PEER_SCOPE] = { "interface", false },
 	[TALLY_A_PEER_PORT] = { "port", false },
+	[TALLY_A_PEER_KEY] = { "key", true },
 	[TALLY_A_PEER_ADDR] = { NULL, false },
 	[TALLY_A_PEER_MAX] = { NULL, false },
 };
@@ -108,6 +109,8 @@ static void show_peer(struct nlattr **a, struct nlmsghdr *hdr)
 	out_str("state", NULL, tnl_str(a[TALLY_A_PEER_STATE]));
 	show_addr(a);
 	out_u64("connects", "attempts", tnl_num(a[TALLY_A_PEER_CONNECTS]), "");
+	if (a[TALLY_A_PEER_KEY])
+		out_str("key", "key", tnl_str(a[TALLY_A_PEER_KEY]));
 	if (a[TALLY_A_PEER_EPOCH])
 		out_u64("epoch", "epoch", tnl_num(a[TALLY_A_PEER_EPOCH]), "");
 	if (a[TALLY_A_PEER_SESSION])
@@ -121,13 +124,14 @@ static int peer_add(int argc, char **argv)
 {
 	struct tnl_request req = { .words = peer_words,
 				  .count = TALLY_A_PEER_MAX + 1 };
-	const char *name, *node = NULL;
+	const char *name, *node = NULL, *key = NULL;
 	struct peer_addr addr = { 0 };
 	uint16_t port = TALLY_PORT;
 	struct arg args[] = {
 		{ .key = "addr", .parse = arg_addr, .to = &addr,
 		  .required = true },
 		{ .key = "port", .parse = arg_port, .to = &port },
+		{ .key = "key", .parse = arg_word, .to = &key },
 		{ .key = "node", .parse = arg_name, .to = &node },
 		{ .key = NULL },
 	};
@@ -145,6 +149,8 @@ static int peer_add(int argc, char **argv)
 			   (addr.scope ?
 			    nla_put_u32(req.msg, TALLY_A_PEER_SCOPE,
 					addr.scope) : 0) |
+			   (key ? nla_put_string(req.msg, TALLY_A_PEER_KEY,
+						 key) : 0) |
 			   nla_put_u16(req.msg, TALLY_A_PEER_PORT, port)))
 		return FAILED;
 	return tnl_talk(&req, TALLY_A_PEER_MAX, opt.json ? show_peer : NULL);
@@ -204,7 +210,8 @@ static int peer_show(int argc, char **argv)
 }
 
 const struct command peer_commands[] = {
-	{ "add", peer_add, "NAME addr ADDRESS [ port PORT ] [ node NODE ]" },
+	{ "add", peer_add, "NAME addr ADDRESS [ port PORT ] [ key DESCRIPTION ]\n"
+	  "                       [ node NODE ]" },
 	{ "del", peer_del, "NAME [ node NODE ]" },
 	{ "show", peer_show, "[ NAME ] [ node NODE ]" },
 	{ NULL, NULL, NULL },

@@ -28,6 +28,7 @@
 /* Requests one side may have open at the other (request slots). */
 #define TALLY_RPC_SLOTS		48
 #define TALLY_LANES_MAX		4
+#define TALLY_EPOCH_MAX		0x3fff	/* of a home */
 
 /* Word layout: machines of one byte order only share words directly. */
 #ifdef __LITTLE_ENDIAN

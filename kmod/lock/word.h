@@ -14,6 +14,7 @@
 #define TALLY_LOCKWORD_H
 
 #include <linux/types.h>
+#include "base/wire.h"
 
 #define TALLY_LW_OWNER		0xfffULL
 #define TALLY_LW_W		0x1000ULL
@@ -25,7 +26,6 @@
 
 #define TALLY_TOKEN_LOCAL_MAX	255
 #define TALLY_TENURE_BITS	42
-#define TALLY_EPOCH_MAX		0x3fff
 
 static inline u16 tally_lw_owner(u64 state)
 {

@@ -67,12 +67,13 @@ static const struct nla_policy tally_node_users_get_nl_policy[TALLY_A_USER_NODE 
 };
 
 /* TALLY_CMD_PEER_ADD - do */
-static const struct nla_policy tally_peer_add_nl_policy[TALLY_A_PEER_PORT + 1] = {
+static const struct nla_policy tally_peer_add_nl_policy[TALLY_A_PEER_KEY + 1] = {
 	[TALLY_A_PEER_NODE] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_PEER_NAME] = { .type = NLA_NUL_STRING, .len = TALLY_NAME_LEN, },
 	[TALLY_A_PEER_ADDR] = NLA_POLICY_EXACT_LEN(16),
 	[TALLY_A_PEER_SCOPE] = { .type = NLA_U32, },
 	[TALLY_A_PEER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[TALLY_A_PEER_KEY] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
 /* TALLY_CMD_PEER_DEL - do */
@@ -190,7 +191,7 @@ static const struct genl_split_ops tally_nl_ops[] = {
 		.cmd		= TALLY_CMD_PEER_ADD,
 		.doit		= tally_nl_peer_add_doit,
 		.policy		= tally_peer_add_nl_policy,
-		.maxattr	= TALLY_A_PEER_PORT,
+		.maxattr	= TALLY_A_PEER_KEY,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

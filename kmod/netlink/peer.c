@@ -35,7 +35,7 @@ static bool put_session(struct sk_buff *skb, const struct tally_peer *peer)
 		nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, s->peer_slot) ||
 		nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
 				  s->peer_incarnation, TALLY_A_PEER_PAD) ||
-		(peer->node->auth.key_len &&
+		(tally_peer_secret(peer)->len &&
 		 nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
 		(s->peer_features & TALLY_FEATURE_ATOMICS &&
 		 nla_put_flag(skb, TALLY_A_PEER_ATOMICS)) ||
@@ -81,6 +81,7 @@ static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 	guard(mutex)(&peer->lock);
 	return nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
 	       put_addr(skb, &peer->addr) ||
+	       tally_nl_put_text(skb, TALLY_A_PEER_KEY, peer->key) ||
 	       nla_put_string(skb, TALLY_A_PEER_STATE, peer_state(peer)) ||
 	       (peer->seen_epoch &&
 		nla_put_u64_64bit(skb, TALLY_A_PEER_EPOCH, peer->seen_epoch,
@@ -129,10 +130,19 @@ static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)
 	return 0;
 }
 
+static const struct tally_nl_blame add_blame[] = {
+	{ -ENOKEY, TALLY_A_PEER_KEY },
+	{ -EKEYEXPIRED, TALLY_A_PEER_KEY },
+	{ -EKEYREVOKED, TALLY_A_PEER_KEY },
+	{ -EKEYREJECTED, TALLY_A_PEER_KEY },
+	{ 0, TALLY_A_PEER_NAME }
+};
+
 int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	const struct nlattr *given = info->attrs[TALLY_A_PEER_KEY];
 	struct sockaddr_storage addr = {};
-	char name[TALLY_NAME_SIZE];
+	char name[TALLY_NAME_SIZE], key[128] = "";
 	const char *reason = NULL;
 	struct tally_node *node;
 	struct tally_peer *peer;
@@ -141,13 +151,16 @@ int tally_nl_peer_add_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (err)
 		return err;
+	if (given && !nla_strscpy(key, given, sizeof(key)))
+		return tally_nl_fail(info->extack, given,
+				     "the description of the key is empty",
+				     -EINVAL);
 	node = tally_nl_node_running(info, TALLY_A_PEER_NODE);
 	if (IS_ERR(node))
 		return PTR_ERR(node);
-	err = tally_peer_add(node, name, &addr, &reason);
+	err = tally_peer_add(node, name, &addr, key, &reason);
 	if (err)
-		tally_nl_fail(info->extack, info->attrs[TALLY_A_PEER_NAME],
-			      reason, err);
+		tally_nl_blame(info, add_blame, reason, err);
 	else
 		tally_node_event(node, "peer_add", name, "");
 	/* It stands, whether this answer can be made or not. */

@@ -23,15 +23,15 @@ int tally_auth_init(struct tally_auth *auth)
 void tally_auth_exit(struct tally_auth *auth)
 {
 	crypto_free_shash(auth->hmac);
-	memzero_explicit(auth->key, sizeof(auth->key));
+	memzero_explicit(&auth->secret, sizeof(auth->secret));
 }
 
 /*
- * Take a copy of the cluster key from the caller's keyrings, a key of type
- * logon with that description. Return: 0; -ENOKEY; -EINVAL when it is shorter
+ * Take a copy of a key from the caller's keyrings, one of type logon with that
+ * description. Return: 0; -ENOKEY; -EINVAL when it is shorter
  * than 16 or longer than 64 bytes; another errno of the key service.
  */
-int tally_auth_load(struct tally_auth *auth, const char *description)
+int tally_auth_load(struct tally_secret *secret, const char *description)
 {
 	const struct user_key_payload *payload;
 	struct key *key = request_key(&key_type_logon, description, NULL);
@@ -44,11 +44,11 @@ int tally_auth_load(struct tally_auth *auth, const char *description)
 	if (!payload) {
 		err = -EKEYREVOKED;
 	} else if (payload->datalen < TALLY_KEY_MIN ||
-		   payload->datalen > sizeof(auth->key)) {
+		   payload->datalen > sizeof(secret->key)) {
 		err = -EINVAL;
 	} else {
-		memcpy(auth->key, payload->data, payload->datalen);
-		auth->key_len = payload->datalen;
+		memcpy(secret->key, payload->data, payload->datalen);
+		secret->len = payload->datalen;
 	}
 	up_read(&key->sem);
 	key_put(key);
@@ -83,8 +83,9 @@ static int auth_mac(struct tally_auth *auth, const u8 *key, u32 key_len,
 	return err;
 }
 
-/* With the cluster key over all of the transcript but the MACs at its ends. */
-static int auth_transcript(struct tally_auth *auth, const char *label,
+/* Over all of the transcript but the MACs at its ends. */
+static int auth_transcript(struct tally_auth *auth,
+			   const struct tally_secret *secret, const char *label,
 			   const struct tally_transcript *t,
 			   u8 mac[TALLY_MAC_SIZE])
 {
@@ -94,42 +95,45 @@ static int auth_transcript(struct tally_auth *auth, const char *label,
 		{ &t->challenge, len },
 	};
 
-	return auth_mac(auth, auth->key, auth->key_len, label, part,
+	return auth_mac(auth, secret->key, secret->len, label, part,
 			ARRAY_SIZE(part), mac);
 }
 
 /*
- * Prove that we hold the cluster key. @label: which side proves; @mac: gets the
- * proof, zero without a key.
+ * Prove that we hold the key. @label: which side proves; @mac: gets the proof,
+ * zero without a key.
  */
-int tally_auth_prove(struct tally_auth *auth, const char *label,
-		     const struct tally_transcript *t, u8 mac[TALLY_MAC_SIZE])
+int tally_auth_prove(struct tally_auth *auth, const struct tally_secret *secret,
+		     const char *label, const struct tally_transcript *t,
+		     u8 mac[TALLY_MAC_SIZE])
 {
 	memset(mac, 0, TALLY_MAC_SIZE);
-	return auth->key_len ? auth_transcript(auth, label, t, mac) : 0;
+	return secret->len ? auth_transcript(auth, secret, label, t, mac) : 0;
 }
 
 /* Is the proof of the other side right, or is there no key? */
-bool tally_auth_proved(struct tally_auth *auth, const char *label,
+bool tally_auth_proved(struct tally_auth *auth,
+		       const struct tally_secret *secret, const char *label,
 		       const struct tally_transcript *t,
 		       const u8 mac[TALLY_MAC_SIZE])
 {
 	u8 want[TALLY_MAC_SIZE];
 
-	return !tally_auth_prove(auth, label, t, want) &&
+	return !tally_auth_prove(auth, secret, label, t, want) &&
 	       !crypto_memneq(want, mac, TALLY_MAC_SIZE);
 }
 
 /*
- * The key that lets lanes into a session; without a cluster key it is random,
+ * The key that lets lanes into a session; where the nodes have none it is random,
  * and READY carries it.
  */
 int tally_auth_session_key(struct tally_auth *auth,
+			   const struct tally_secret *secret,
 			   const struct tally_transcript *t,
 			   u8 key[TALLY_MAC_SIZE])
 {
-	if (auth->key_len)
-		return auth_transcript(auth, "tally session", t, key);
+	if (secret->len)
+		return auth_transcript(auth, secret, "tally session", t, key);
 	get_random_bytes(key, TALLY_MAC_SIZE);
 	return 0;
 }

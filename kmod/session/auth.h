@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Proof of the cluster key: HMAC-SHA256 over what both sides said. */
+/* Proof of a shared key: HMAC-SHA256 over what both sides said. */
 #ifndef TALLY_AUTH_H
 #define TALLY_AUTH_H
 
@@ -12,17 +12,25 @@
 #define TALLY_LABEL_INITIATOR	"tally initiator"
 
 /**
+ * struct tally_secret - a key
+ * @key: its bytes
+ * @len: their number, 0 without a key
+ */
+struct tally_secret {
+	u8 key[64];
+	u32 len;
+};
+
+/**
  * struct tally_auth - the HMAC transform and the cluster key of a node
  * @hmac: "hmac(sha256)"
  * @lock: serialises setkey and digest
- * @key: the key's bytes, or all zero
- * @key_len: 0 without a key
+ * @secret: proves to all peers that have no key of their own
  */
 struct tally_auth {
 	struct crypto_shash *hmac;
 	struct mutex lock;	/* setkey and digest are one step */
-	u8 key[64];
-	u32 key_len;
+	struct tally_secret secret;
 };
 
 /**
@@ -37,13 +45,16 @@ struct tally_transcript {
 
 int tally_auth_init(struct tally_auth *auth);
 void tally_auth_exit(struct tally_auth *auth);
-int tally_auth_load(struct tally_auth *auth, const char *description);
-int tally_auth_prove(struct tally_auth *auth, const char *label,
-		     const struct tally_transcript *t, u8 mac[TALLY_MAC_SIZE]);
-bool tally_auth_proved(struct tally_auth *auth, const char *label,
+int tally_auth_load(struct tally_secret *secret, const char *description);
+int tally_auth_prove(struct tally_auth *auth, const struct tally_secret *secret,
+		     const char *label, const struct tally_transcript *t,
+		     u8 mac[TALLY_MAC_SIZE]);
+bool tally_auth_proved(struct tally_auth *auth,
+		       const struct tally_secret *secret, const char *label,
 		       const struct tally_transcript *t,
 		       const u8 mac[TALLY_MAC_SIZE]);
 int tally_auth_session_key(struct tally_auth *auth,
+			   const struct tally_secret *secret,
 			   const struct tally_transcript *t,
 			   u8 key[TALLY_MAC_SIZE]);
 int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],

@@ -30,6 +30,8 @@
 #define REFUSED_WAIT		HZ
 #define HALF_OPEN_MAX		32
 #define HALF_OPEN_PEER		4
+/* So many times that with those that are being closed, to make room. */
+#define HALF_OPEN_CLOSING	2
 
 /**
  * struct tally_handshake - one attempt, either direction
@@ -40,6 +42,7 @@
  * @peer: referenced; incoming: NULL until HELLO named it
  * @conn: its conn; the owner's reference is ours
  * @incoming: the peer connected
+ * @known: from the address of a configured peer
  * @counted: it counts in peer->half_count
  * @evicted: told to go, no longer counts
  * @finished: off the list
@@ -59,6 +62,7 @@ struct tally_handshake {
 	struct tally_peer *peer;
 	struct tally_conn *conn;
 	bool incoming;
+	bool known;
 	bool counted;
 	bool evicted;
 	bool finished;
@@ -153,10 +157,10 @@ static void hello_fill(struct tally_handshake *hs,
 		.incarnation = cpu_to_be64(node->incarnation),
 		.epoch = cpu_to_be64(node->config.epoch),
 		.resume = cpu_to_be64(resume),
-		.qpn = cpu_to_be32(hs->conn->qpn),
+		.qpn = cpu_to_be32(tally_conn_shown_qpn(hs->conn)),
 		.lease_ms = cpu_to_be32(node->config.lease_ms),
 		.depth = cpu_to_be16(TALLY_MSG_DEPTH),
-		.auth = node->auth.key_len != 0,
+		.auth = tally_peer_secret(hs->peer)->len != 0,
 	};
 	strscpy(hello->from, node->config.name, sizeof(hello->from));
 	strscpy(hello->to, hs->peer->name, sizeof(hello->to));
@@ -174,12 +178,17 @@ static bool hello_well_formed(const struct tally_msg_hello *hello)
 	       hello->auth <= 1 && hello->incarnation &&
 	       hello->lanes >= 1 && hello->lanes <= TALLY_LANES_MAX &&
 	       depth >= 16 && depth <= 4096 &&
+	       be64_to_cpu(hello->epoch) <= TALLY_EPOCH_MAX &&
 	       lease >= TALLY_LEASE_MIN && lease <= TALLY_LEASE_MAX;
 }
 
-/* Everything but the proof and whether we know the sender. */
-static enum tally_refusal hello_check(const struct tally_msg_hello *hello,
-				      u32 len, struct tally_node *node)
+/*
+ * Everything but the proof and whether we know the sender. A relay that passes
+ * on what others sign has a QP of its own.
+ */
+static enum tally_refusal hello_check(struct tally_handshake *hs,
+				      const struct tally_msg_hello *hello,
+				      u32 len)
 {
 	if (len < sizeof(hello->version))
 		return TALLY_REFUSE_MALFORMED;
@@ -189,11 +198,13 @@ static enum tally_refusal hello_check(const struct tally_msg_hello *hello,
 		return TALLY_REFUSE_MALFORMED;
 	if (hello->abi != TALLY_ABI)
 		return TALLY_REFUSE_ABI;
-	if (strcmp(hello->to, node->config.name))
+	if (strcmp(hello->to, hs->node->config.name))
 		return TALLY_REFUSE_WRONG_NAME;
-	if (hello->auth != !!node->auth.key_len)
-		return TALLY_REFUSE_AUTH_MISMATCH;
-	return TALLY_REFUSE_NONE;
+	if (be32_to_cpu(hello->qpn) == hs->conn->peer_qpn)
+		return TALLY_REFUSE_NONE;
+	strscpy(hs->text, "the queue pair is another than its node signed",
+		sizeof(hs->text));
+	return TALLY_REFUSE_AUTH;
 }
 
 static const char * const refusals[__TALLY_REFUSE_MAX] = {
@@ -262,6 +273,8 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 	if (!peer)
 		return TALLY_REFUSE_UNKNOWN_PEER;
 	hs->peer = peer;
+	if (hs->t.hello.auth != !!tally_peer_secret(peer)->len)
+		return TALLY_REFUSE_AUTH_MISMATCH;
 	guard(mutex)(&peer->lock);
 	mine = peer->attempt;
 	if (peer->dead)
@@ -281,7 +294,7 @@ static enum tally_refusal handshake_meet(struct tally_handshake *hs)
 static enum tally_refusal handshake_hello(struct tally_handshake *hs,
 					  const void *body, u32 len)
 {
-	enum tally_refusal reason = hello_check(body, len, hs->node);
+	enum tally_refusal reason = hello_check(hs, body, len);
 	struct tally_msg_hello *challenge = &hs->t.challenge;
 
 	if (!reason) {
@@ -292,8 +305,8 @@ static enum tally_refusal handshake_hello(struct tally_handshake *hs,
 		return reason;
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(hs->t.hello.depth));
 	hello_fill(hs, challenge, 0);
-	if (tally_auth_prove(&hs->node->auth, TALLY_LABEL_RESPONDER,
-			     &hs->t, challenge->mac))
+	if (tally_auth_prove(&hs->node->auth, tally_peer_secret(hs->peer),
+			     TALLY_LABEL_RESPONDER, &hs->t, challenge->mac))
 		return TALLY_REFUSE_AUTH;
 	hs->expect = TALLY_MSG_PROVE;
 	handshake_send(hs, TALLY_MSG_CHALLENGE, challenge, sizeof(*challenge));
@@ -304,8 +317,9 @@ static enum tally_refusal handshake_hello(struct tally_handshake *hs,
 static enum tally_refusal handshake_challenge(struct tally_handshake *hs,
 					      const void *body, u32 len)
 {
-	enum tally_refusal reason = hello_check(body, len, hs->node);
+	enum tally_refusal reason = hello_check(hs, body, len);
 	struct tally_msg_hello *challenge = &hs->t.challenge;
+	const struct tally_secret *secret = tally_peer_secret(hs->peer);
 	struct tally_auth *auth = &hs->node->auth;
 	struct tally_msg_prove prove;
 
@@ -314,12 +328,15 @@ static enum tally_refusal handshake_challenge(struct tally_handshake *hs,
 	memcpy(challenge, body, sizeof(*challenge));
 	if (strcmp(challenge->from, hs->peer->name))
 		return TALLY_REFUSE_WRONG_NAME;
-	if (!tally_auth_proved(auth, TALLY_LABEL_RESPONDER, &hs->t,
+	if (challenge->auth != !!secret->len)
+		return TALLY_REFUSE_AUTH_MISMATCH;
+	if (!tally_auth_proved(auth, secret, TALLY_LABEL_RESPONDER, &hs->t,
 			       challenge->mac))
 		return TALLY_REFUSE_AUTH;
 	if (be64_to_cpu(challenge->epoch) < hs->peer->seen_epoch)
 		return TALLY_REFUSE_EPOCH;
-	if (tally_auth_prove(auth, TALLY_LABEL_INITIATOR, &hs->t, prove.mac))
+	if (tally_auth_prove(auth, secret, TALLY_LABEL_INITIATOR, &hs->t,
+			     prove.mac))
 		return TALLY_REFUSE_AUTH;
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(challenge->depth));
 	hs->expect = TALLY_MSG_READY;
@@ -337,18 +354,19 @@ static enum tally_refusal handshake_settle(struct tally_handshake *hs,
 {
 	struct tally_session *old = tally_peer_any_session(hs->peer);
 	enum tally_refusal reason = TALLY_REFUSE_NONE;
-	bool same;
+	bool resumes;
 
 	*s = NULL;
 	if (!old)
 		return TALLY_REFUSE_NONE;
-	same = old->peer_incarnation == be64_to_cpu(hs->t.hello.incarnation);
-	if (!same && tally_session_is_live(old)) {
+	/* Whoever met that node knows its incarnation: the id proves more. */
+	resumes = old->id == be64_to_cpu(hs->t.hello.resume) &&
+		  old->peer_incarnation == be64_to_cpu(hs->t.hello.incarnation);
+	if (!resumes && tally_session_is_live(old)) {
 		/* A dead one shows itself by this; its successor tries again. */
 		tally_lease_ping(old);
 		reason = TALLY_REFUSE_NAME_IN_USE;
-	} else if (same && old->id == be64_to_cpu(hs->t.hello.resume) &&
-		   old->dev == hs->conn->dev &&
+	} else if (resumes && old->dev == hs->conn->dev &&
 		   !tally_session_break_wait(old, -ENOTCONN)) {
 		*s = old;
 		return TALLY_REFUSE_NONE;
@@ -377,7 +395,7 @@ static int handshake_send_ready(struct tally_handshake *hs,
 		.lease_ms = cpu_to_be32(s->lease_ms),
 	};
 
-	if (!hs->node->auth.key_len)
+	if (!tally_peer_secret(hs->peer)->len)
 		memcpy(ready.key, key, sizeof(ready.key));
 	return tally_auth_ready(&hs->node->auth, key, &ready, ready.mac) ?:
 	       handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
@@ -427,7 +445,8 @@ static enum tally_refusal handshake_admit(struct tally_handshake *hs)
 	u8 key[TALLY_MAC_SIZE];
 	bool resumed;
 
-	if (tally_auth_session_key(&hs->node->auth, &hs->t, key))
+	if (tally_auth_session_key(&hs->node->auth, tally_peer_secret(hs->peer),
+				   &hs->t, key))
 		return TALLY_REFUSE_AUTH;
 	reason = handshake_settle(hs, &s);
 	if (reason == TALLY_REFUSE_NAME_IN_USE)
@@ -464,13 +483,16 @@ static enum tally_refusal handshake_prove(struct tally_handshake *hs,
 
 	if (len != sizeof(*prove))
 		return TALLY_REFUSE_MALFORMED;
-	if (!tally_auth_proved(&hs->node->auth, TALLY_LABEL_INITIATOR, &hs->t,
-			       prove->mac))
+	if (!tally_auth_proved(&hs->node->auth, tally_peer_secret(hs->peer),
+			       TALLY_LABEL_INITIATOR, &hs->t, prove->mac))
 		return TALLY_REFUSE_AUTH;
+	/* Not waited for: it would keep what carries the messages of others. */
+	if (!mutex_trylock(&hs->peer->admit))
+		return TALLY_REFUSE_BUSY;
 	/* An admission frees the handshake. */
 	peer = tally_peer_get(hs->peer);
-	scoped_guard(mutex, &peer->admit)
-		reason = handshake_admit(hs);
+	reason = handshake_admit(hs);
+	mutex_unlock(&peer->admit);
 	tally_peer_put(peer);
 	return reason;
 }
@@ -493,12 +515,13 @@ static bool handshake_ready_key(struct tally_handshake *hs,
 				const struct tally_msg_ready *ready,
 				u8 key[TALLY_MAC_SIZE])
 {
+	const struct tally_secret *secret = tally_peer_secret(hs->peer);
 	struct tally_auth *auth = &hs->node->auth;
 	u8 mac[TALLY_MAC_SIZE];
 
-	if (!auth->key_len)
+	if (!secret->len)
 		memcpy(key, ready->key, TALLY_MAC_SIZE);
-	else if (tally_auth_session_key(auth, &hs->t, key))
+	else if (tally_auth_session_key(auth, secret, &hs->t, key))
 		return false;
 	return !tally_auth_ready(auth, key, ready, mac) &&
 	       !crypto_memneq(mac, ready->mac, sizeof(mac));
@@ -709,9 +732,9 @@ void tally_handshake_cancel(struct tally_peer *peer, int err)
 }
 
 static bool same_host(const struct sockaddr_storage *a,
-		      const struct sockaddr *b)
+		      const struct sockaddr_storage *b)
 {
-	if (a->ss_family != b->sa_family)
+	if (a->ss_family != b->ss_family)
 		return false;
 	if (a->ss_family == AF_INET)
 		return ((struct sockaddr_in *)a)->sin_addr.s_addr ==
@@ -720,33 +743,63 @@ static bool same_host(const struct sockaddr_storage *a,
 			       &((struct sockaddr_in6 *)b)->sin6_addr);
 }
 
-/* Under node->half_lock: the oldest half-open one goes when there are too many. */
-static void handshake_make_room(struct tally_node *node,
-				const struct sockaddr *from)
+/* Any context. */
+static bool host_is_known(struct tally_node *node,
+			  const struct sockaddr_storage *from)
+{
+	struct tally_peer *peer;
+	unsigned long id;
+	bool known = false;
+
+	rcu_read_lock();
+	xa_for_each(&node->peers, id, peer) {
+		known = same_host(&peer->addr, from);
+		if (known)
+			break;
+	}
+	rcu_read_unlock();
+	return known;
+}
+
+/*
+ * Under node->half_lock: one half-open handshake goes when there are too many, the
+ * oldest of the same host or the oldest; from hosts of configured peers only if
+ * there is no other. Return: false when those that go have not gone yet.
+ */
+static bool handshake_make_room(struct tally_node *node,
+				const struct tally_handshake *incoming)
 {
 	struct tally_handshake *hs, *oldest = NULL, *same = NULL, *victim;
-	u32 all = 0, n = 0;
+	u32 all = 0, all_open = 0, n = 0, n_open = 0;
+	bool is_same;
 
 	lockdep_assert_held(&node->half_lock);
 	list_for_each_entry(hs, &node->half, list) {
+		is_same = same_host(&hs->from, &incoming->from);
+		all++;
+		n += is_same;
 		if (hs->evicted)
 			continue;
-		all++;
+		all_open++;
+		n_open += is_same;
 		if (!hs->conn)
 			continue;
-		oldest = oldest ?: hs;
-		if (!same_host(&hs->from, from))
-			continue;
-		same = same ?: hs;
-		n++;
+		if (!oldest || (oldest->known && !hs->known))
+			oldest = hs;
+		if (is_same && !same)
+			same = hs;
 	}
-	victim = n >= HALF_OPEN_PEER ? same :
-		 all >= HALF_OPEN_MAX ? oldest : NULL;
+	if (n >= HALF_OPEN_CLOSING * HALF_OPEN_PEER ||
+	    (!incoming->known && all >= HALF_OPEN_CLOSING * HALF_OPEN_MAX))
+		return false;
+	victim = n_open >= HALF_OPEN_PEER ? same :
+		 all_open >= HALF_OPEN_MAX ? oldest : NULL;
 	if (!victim)
-		return;
+		return true;
 	victim->evicted = true;
 	atomic64_inc(&node->stats.refused[TALLY_REFUSE_BUSY]);
 	tally_conn_fail(victim->conn, -EBUSY);
+	return true;
 }
 
 /*
@@ -759,22 +812,24 @@ enum tally_refusal tally_handshake_request(struct tally_node *node,
 					   struct tally_conn_params *params)
 {
 	struct tally_handshake *hs = handshake_alloc(node, true);
-	bool running;
+	enum tally_refusal reason = TALLY_REFUSE_NONE;
 
 	if (!hs)
 		return TALLY_REFUSE_BUSY;
 	memcpy(&hs->from, from, from->sa_family == AF_INET ?
 	       sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+	hs->known = host_is_known(node, &hs->from);
 	spin_lock(&node->half_lock);
-	running = node->state == TALLY_NODE_RUNNING && !node->paused;
-	if (running) {
-		handshake_make_room(node, from);
+	if (node->state != TALLY_NODE_RUNNING || node->paused)
+		reason = TALLY_REFUSE_SHUTDOWN;
+	else if (!handshake_make_room(node, hs))
+		reason = TALLY_REFUSE_BUSY;
+	else
 		list_add_tail(&hs->list, &node->half);
-	}
 	spin_unlock(&node->half_lock);
-	if (!running) {
+	if (reason) {
 		handshake_put(hs);
-		return TALLY_REFUSE_SHUTDOWN;
+		return reason;
 	}
 	kref_get(&hs->ref);	/* the conn's; ours lasts until accepted() */
 	params->ops = &handshake_ops;

@@ -178,7 +178,7 @@ static int node_start(struct tally_node *node, const char **reason)
 		return err;
 	*reason = "no logon key of that description with 16 to 64 bytes";
 	if (node->config.key[0])
-		err = tally_auth_load(&node->auth, node->config.key);
+		err = tally_auth_load(&node->auth.secret, node->config.key);
 	if (err)
 		return err;
 	*reason = NULL;

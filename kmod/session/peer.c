@@ -9,12 +9,15 @@
 
 #define BACKOFF_MIN	20	/* ms */
 #define BACKOFF_MAX	1000
+/* One that lives, and those that have ended while what they held is not free. */
+#define PEER_SESSIONS	16
 
 static void peer_free(struct kref *ref)
 {
 	struct tally_peer *peer = container_of(ref, struct tally_peer, ref);
 
 	tally_node_put(peer->node);
+	memzero_explicit(&peer->secret, sizeof(peer->secret));
 	kfree_rcu(peer, rcu);
 }
 
@@ -29,6 +32,12 @@ void tally_peer_put(struct tally_peer *peer)
 {
 	if (peer)
 		kref_put(&peer->ref, peer_free);
+}
+
+/* What proves who it is; its length is 0 where nothing does. */
+const struct tally_secret *tally_peer_secret(const struct tally_peer *peer)
+{
+	return peer->secret.len ? &peer->secret : &peer->node->auth.secret;
 }
 
 static bool peer_needs_link(struct tally_peer *peer)
@@ -55,6 +64,17 @@ static void peer_retry(struct tally_peer *peer)
 	mod_delayed_work(peer->node->wq, &peer->connect, msecs_to_jiffies(ms));
 }
 
+/*
+ * Let a peer that connects itself go first, once for an attempt: what has come has
+ * proved nothing yet, and may be silent for ever.
+ */
+static bool peer_gives_way(struct tally_peer *peer)
+{
+	lockdep_assert_held(&peer->lock);
+	peer->gave_way = peer->half_count && !peer->gave_way;
+	return peer->gave_way;
+}
+
 static void peer_connect(struct work_struct *work)
 {
 	struct tally_peer *peer = container_of(work, struct tally_peer,
@@ -63,7 +83,7 @@ static void peer_connect(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 
 	guard(mutex)(&peer->lock);
-	if (peer_needs_link(peer) && !peer->half_count) {
+	if (peer_needs_link(peer) && !peer_gives_way(peer)) {
 		peer->connects++;
 		peer->last_error = peer->node->peer_ops->connect(peer) ?:
 				   peer->last_error;
@@ -123,17 +143,24 @@ static void peer_session_over(struct tally_session *s)
 	peer_retry(peer);
 }
 
+static void peer_session_put(struct tally_peer *peer)
+{
+	atomic_dec(&peer->sessions);
+	tally_peer_put(peer);
+}
+
 static const struct tally_session_owner_ops peer_owner_ops = {
 	.live = peer_session_live,
 	.link_lost = peer_link_lost,
 	.over = peer_session_over,
-	.put = tally_peer_put,
+	.put = peer_session_put,
 };
 
 /*
  * A new session begins; all that the peer knows of it is filled in here. Takes
  * over the reference to @s when it fails: -ESHUTDOWN when the peer was deleted,
- * has a session already, or is not to have one now.
+ * has a session already, or is not to have one now; -EDQUOT when too many have not
+ * come to their end.
  */
 int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 {
@@ -143,6 +170,11 @@ int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s)
 	s->owner_ops = &peer_owner_ops;
 	strscpy(s->name, peer->name, sizeof(s->name));
 	s->addr = peer->addr;
+	if (atomic_inc_return(&peer->sessions) > PEER_SESSIONS) {
+		tally_stat_inc(&peer->node->stats, TALLY_STAT_QUOTA);
+		tally_session_put(s);
+		return -EDQUOT;
+	}
 	err = tally_session_start(s);
 	if (err)
 		return err;
@@ -305,12 +337,20 @@ void tally_peers_stop(struct tally_node *node)
 }
 
 static struct tally_peer *peer_alloc(struct tally_node *node, const char *name,
-				     const struct sockaddr_storage *addr)
+				     const struct sockaddr_storage *addr,
+				     const char *key, const char **reason)
 {
 	struct tally_peer *peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+	int err;
 
 	if (!peer)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	err = *key ? tally_auth_load(&peer->secret, key) : 0;
+	if (err) {
+		*reason = "no logon key of that description with 16 to 64 bytes";
+		kfree(peer);
+		return ERR_PTR(err);
+	}
 	kref_init(&peer->ref);
 	mutex_init(&peer->admit);
 	mutex_init(&peer->lock);
@@ -320,6 +360,7 @@ static struct tally_peer *peer_alloc(struct tally_node *node, const char *name,
 	strscpy(peer->name, name, sizeof(peer->name));
 	peer->by_name.name = peer->name;
 	peer->addr = *addr;
+	strscpy(peer->key, key, sizeof(peer->key));
 	peer->backoff_ms = BACKOFF_MIN;
 	return peer;
 }
@@ -355,11 +396,14 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 }
 
 /*
- * Configure a peer and start connecting. @name: valid; @reason: gets a constant
- * sentence on error. Return: 0, -EEXIST, -EINVAL, -ESHUTDOWN, -ENOMEM.
+ * Configure a peer and start connecting. @name: valid; @key: description of a key
+ * that only the two nodes have, in the caller's keyrings, or "": the cluster's;
+ * @reason: gets a constant sentence on error. Return: 0, -EEXIST, -EINVAL,
+ * -ESHUTDOWN, -ENOMEM, -ENOKEY, ...
  */
 int tally_peer_add(struct tally_node *node, const char *name,
-		   const struct sockaddr_storage *addr, const char **reason)
+		   const struct sockaddr_storage *addr, const char *key,
+		   const char **reason)
 {
 	struct tally_peer *peer;
 	int err;
@@ -368,9 +412,9 @@ int tally_peer_add(struct tally_node *node, const char *name,
 		*reason = "a node cannot be its own peer";
 		return -EINVAL;
 	}
-	peer = peer_alloc(node, name, addr);
-	if (!peer)
-		return -ENOMEM;
+	peer = peer_alloc(node, name, addr, key, reason);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
 	scoped_guard(mutex, &node->lock)
 		err = peer_insert(peer, reason);
 	tally_peer_put(peer);

@@ -20,12 +20,16 @@ struct tally_handshake;
  * @node: our node, referenced
  * @name: its name
  * @addr: where to connect
+ * @key: description of the key that only the two nodes have, or ""
+ * @secret: that key; constant, like all above
+ * @sessions: its sessions, those that have ended and are not freed yet included
  * @admit: one incoming handshake at a time is let in; held while an older
  *	session is ended, bounded
  * @lock: protects what follows
  * @session: OPENING, LIVE or BROKEN session, or NULL; referenced
  * @attempt: our own handshake under way, or NULL
  * @half_count: half-open incoming handshakes
+ * @gave_way: our attempt was put off once for these
  * @dead: deleted, no new attempts; listed until its session is over
  * @backoff_ms: wait before the next attempt
  * @connects: attempts made
@@ -44,11 +48,15 @@ struct tally_peer {
 	struct tally_node *node;
 	char name[TALLY_NAME_SIZE];
 	struct sockaddr_storage addr;
+	char key[128];
+	struct tally_secret secret;
+	atomic_t sessions;
 	struct mutex admit;	/* one admission at a time */
 	struct mutex lock;	/* see above */
 	struct tally_session *session;
 	struct tally_handshake *attempt;
 	u32 half_count;
+	bool gave_way;
 	bool dead;
 	u32 backoff_ms;
 	u64 connects;
@@ -62,13 +70,15 @@ struct tally_peer {
 
 /* None of these waits for the network. */
 int tally_peer_add(struct tally_node *node, const char *name,
-		   const struct sockaddr_storage *addr, const char **reason);
+		   const struct sockaddr_storage *addr, const char *key,
+		   const char **reason);
 int tally_peer_del(struct tally_node *node, const char *name);
 struct tally_peer *tally_peer_find(struct tally_node *node, const char *name);
 struct tally_peer *tally_peer_next(struct tally_node *node,
 				   unsigned long after);
 struct tally_peer *tally_peer_get(struct tally_peer *peer);
 void tally_peer_put(struct tally_peer *peer);
+const struct tally_secret *tally_peer_secret(const struct tally_peer *peer);
 struct tally_session *tally_peer_session(struct tally_peer *peer);
 
 /* For the other files of session/. */

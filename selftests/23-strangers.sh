@@ -1,0 +1,174 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: one
+# Seconds: 300
+#
+# Peers without a key: what they say in the names of others, and what they answer
+# when a node connects to them. Sessions of others go on, links come back, and
+# memory is as it was. With SOAK=1 the flood takes minutes.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+need_tally
+need_rdma
+stranger=$LIB_DIR/stranger
+[ -x "$stranger" ] || skip_all "no headers of librdmacm and libcrypto"
+plan 39
+flood=15
+! soak || flood=180
+secret=0123456789abcdef0123456789abcdef
+
+# knock ARGUMENT...: how node a answers.
+knock() {
+	bounded 60 "$stranger" "$here" "$(port a)" "$@" 2>&1
+}
+
+# lie HOW: how node a takes it that the node it connects to lies.
+lie() {
+	begin liar bounded 60 "$stranger" "$here" "$(port a)" answer 7491 liar a "$1"
+	tally peer add liar addr "$here" port 7491 node a
+	wait "$begun"
+	tally peer del liar node a
+	wait_until 20 no_liar
+	tail -n 1 "$lib_work/liar"
+}
+
+no_liar() {
+	! tally -j peer show node a | grep -q '"liar"'
+}
+
+# tries PEER MORE THAN: connections that a began.
+tries() {
+	[ "$(peer_field a "$1" connects)" -gt "$2" ]
+}
+
+# memory: KiB that are free or could be.
+memory() {
+	awk '/^MemAvailable/ { print $2 }' /proc/meminfo
+}
+
+# near KIB: so much is free again, but for what the kernel may keep.
+near() {
+	echo 3 > /proc/sys/vm/drop_caches
+	[ "$(memory)" -gt $(($1 - 16384)) ]
+}
+
+same_session() {
+	[ "$(peer_field a b session)" = "$session" ] && is_live a b
+}
+
+check "two nodes" eval 'add_node a && add_node b && join a b'
+session=$(peer_field a b session)
+
+check_equal "an epoch of more than 14 bits" "refused 9" \
+	"$(knock hello x a '' epoch)"
+check_equal "a HELLO that another queue pair signed" "refused 4" \
+	"$(knock hello b a '' relay)"
+check_equal "in the name of a live node, as the start that it is" "refused 6" \
+	"$(knock steal b a "$(port b)")"
+check "that has its session" same_session
+
+check "a node that is not there" tally peer add x addr "$here" port 7490 node a
+begin silent "$stranger" "$here" "$(port a)" silent x a 25
+silent=$begun
+check "somebody is silent in its name" begun_says silent challenged
+before=$(peer_field a x connects)
+check "it is connected to all the same" wait_until 20 tries x $((before + 4))
+kill "$silent"
+wait "$silent" 2> /dev/null
+tally peer del x node a
+
+# Each slot is the lowest that is free; b says that it leaves.
+for _ in 1 2 3 4 5; do
+	tally peer del a node b
+	wait_until 20 eval '! tally -j peer show node b | grep -q \"a\"'
+	add_peer b a
+	wait_until 30 is_live b a
+done
+wait_until 30 is_live a b
+check "slots are given again" [ "$(peer_field a b peer_slot)" -le 4 ]
+session=$(peer_field a b session)
+
+check_equal "a responder that tells the truth" lane "$(lie good)"
+for how in epoch slot far lanes lease session; do
+	check_equal "one that has a wrong $how" "refused 9" "$(lie $how)"
+done
+for how in relay mac; do
+	check_equal "one that has a wrong $how" "refused 4" "$(lie $how)"
+done
+check_equal "one that resumes what is not there" closed "$(lie resumed)"
+check_equal "one that has the id of another session" closed "$(lie "0x$session")"
+check "which goes on" same_session
+# All at once.
+tally arena add t access rw node a
+tally counter add t/c node a
+wait_until 20 test -e "$mnt/b/t/c"
+session=$(peer_field a b session)
+before=$(memory)
+begin one "$stranger" "$here" "$(port a)" flood b a "$flood"
+one=$begun
+begin two "$stranger" "$here" "$(port a)" flood x a "$flood"
+two=$begun
+begin silent "$stranger" "$here" "$(port a)" silent b a "$flood"
+silent=$begun
+counted=0 least=$before
+while ! ended "$one"; do
+	bounded 20 tally -m "$mnt/b" counter inc t/c > /dev/null && counted=$((counted + 1))
+	free=$(memory)
+	[ "$free" -ge "$least" ] || least=$free
+done
+check "the session goes on in a flood" same_session
+check "and is used" [ "$counted" -gt 5 ]
+check "memory is bounded" [ $((before - least)) -lt 65536 ]
+echo "# used $counted times; $((before - least)) KiB of memory"
+tail -n 1 "$lib_work/one" | diag
+wait "$one" "$two" "$silent"
+check "and back at the end" wait_until 30 near "$before"
+
+begin one "$stranger" "$here" "$(port a)" flood b a 20
+one=$begun
+begin silent "$stranger" "$here" "$(port a)" silent b a 20
+silent=$begun
+check "in another one it comes back" eval '
+	tally peer del b node a && wait_until 20 eval "! is_live b a" &&
+	add_peer a b && wait_until 20 is_live a b && wait_until 20 is_live b a'
+kill "$one" "$silent"
+wait "$one" "$silent" 2> /dev/null
+
+# Keys of two nodes, beside that of the cluster.
+keyed() {
+	"$LIB_DIR/withkey" tally:test "$secret" "$@"
+}
+
+own() {
+	"$LIB_DIR/withkey" tally:own "${secret}own" "$@"
+}
+
+hello() {
+	bounded 60 "$stranger" "$here" 7477 hello x c "$@" 2>&1
+}
+
+check "a node with a key" keyed \
+	tally node add c port 7477 lease 20000 clean key tally:test nomount
+check_fails "a peer's key that is not there" 1 'no logon key' \
+	tally peer add x addr "$here" port 7490 key tally:own node c
+check_fails "or has no name" 2 'empty' \
+	tally peer add x addr "$here" port 7490 key '' node c
+check "a peer with a key of its own" own \
+	tally peer add x addr "$here" port 7490 key tally:own node c
+check_equal "which is shown by its name" tally:own "$(peer_field c x key)"
+check_equal "the cluster's is not enough" "refused 4" "$(hello "$secret")"
+check_equal "nor is none" "refused 5" "$(hello)"
+check_equal "its own is" ready "$(hello "${secret}own")"
+check "other peers have the cluster's" tally peer add y addr "$here" \
+	port 7490 node c
+check_equal "and not that one" "refused 4" "$(bounded 60 "$stranger" "$here" 7477 \
+	hello y c "${secret}own" 2>&1)"
+check_equal "with it they come in" ready "$(bounded 60 "$stranger" "$here" 7477 \
+	hello y c "$secret" 2>&1)"
+# shellcheck disable=SC2016 # for eval
+check "two nodes with a key of their own" eval 'keyed tally node add d port 7478 \
+	lease 20000 clean key tally:test nomount &&
+	own tally peer add d addr "$here" port 7478 key tally:own node c &&
+	own tally peer add c addr "$here" port 7477 key tally:own node d &&
+	wait_until 60 is_live c d'
+check_equal "proved it" true "$(peer_field c d auth)"
