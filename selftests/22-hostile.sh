@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 64
+plan 65
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -227,6 +227,8 @@ check "two peers that answer nothing" eval '
 	begin mute "$hostile" "$here" "$(port a)" evil2 a mute &&
 	wait_until 30 is_live a evil2'
 mute=$begun
+check_fails "a timeout is for finding the arena, too" 4 'timed out' \
+	bounded 4 tally -m "$mnt/a" counter read e/c timeout 1000
 check "and behind them a node with an arena" eval 'add_node b && join a b &&
 	tally arena add h access rw node b && tally counter add h/c node b'
 check_equal "which is found, when one of them would have had its time" 0 \

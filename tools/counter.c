@@ -23,7 +23,7 @@ static int counter_do(const struct path *path, struct tally_ioc_counter *ioc)
 	int flags = ioc->op == TALLY_COUNTER_READ ? O_RDONLY : O_WRONLY;
 	int fd, status, error;
 
-	status = file_open("counter", path, flags, &fd);
+	status = file_open("counter", path, flags, &ioc->timeout_ms, &fd);
 	if (status)
 		return status;
 	error = ioctl(fd, TALLY_IOC_COUNTER, ioc) ? errno : 0;

@@ -2,9 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/tally.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include "file.h"
 #include "mount.h"
 #include "tally.h"
@@ -97,16 +100,75 @@ static int open_failed(const char *what, const struct path *path,
 	return file_failed(what, path, error);
 }
 
+/* An open(2) that may take longer than somebody waits for it. */
+struct opening {
+	int flags;
+	int fd;
+	int error;
+	char name[];
+};
+
+static void *open_thread(void *arg)
+{
+	struct opening *o = arg;
+
+	o->fd = open(o->name, o->flags);
+	o->error = errno;
+	return NULL;
+}
+
+/* No signal ends the look-up of a name but one that kills: so a thread does it. */
+static int open_within(const char *name, int flags, uint32_t *timeout)
+{
+	struct opening *o = malloc(sizeof(*o) + strlen(name) + 1);
+	struct timespec end, now;
+	pthread_t thread;
+	int64_t left;
+	int fd;
+
+	if (!o)
+		return -1;
+	o->flags = flags;
+	strcpy(o->name, name);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += *timeout / 1000;
+	end.tv_nsec += *timeout % 1000 * 1000000;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	errno = pthread_create(&thread, NULL, open_thread, o);
+	if (errno) {
+		free(o);
+		return -1;
+	}
+	errno = pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &end);
+	if (errno) {
+		/* What it still uses stays its own. */
+		pthread_detach(thread);
+		return -1;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	left = (end.tv_sec - now.tv_sec) * 1000 +
+	       (end.tv_nsec - now.tv_nsec) / 1000000;
+	*timeout = left > 0 ? left : 1;
+	fd = o->fd;
+	errno = o->error;
+	free(o);
+	return fd;
+}
+
 /**
  * file_open - open an object
  * @what: its type
  * @path: the object
  * @flags: O_RDONLY, …
+ * @timeout: milliseconds it may take, of which what it took is taken off, but for
+ *	a last one; 0: no limit
  * @fd: set to the descriptor, which no child inherits
  *
  * Return: DONE, or another status after a sentence.
  */
-int file_open(const char *what, const struct path *path, int flags, int *fd)
+int file_open(const char *what, const struct path *path, int flags,
+	      uint32_t *timeout, int *fd)
 {
 	char where[PATH_MAX], name[sizeof(where) + sizeof(*path) + 2];
 	int len;
@@ -115,7 +177,8 @@ int file_open(const char *what, const struct path *path, int flags, int *fd)
 		return FAILED;
 	len = sprintf(name, "%s/%s", where, path->arena);
 	sprintf(name + len, "/%s", path->object);
-	*fd = open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	*fd = *timeout ? open_within(name, flags, timeout) : open(name, flags);
 	if (*fd >= 0)
 		return DONE;
 	name[len] = '\0';

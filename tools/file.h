@@ -5,7 +5,8 @@
 
 #include "args.h"
 
-int file_open(const char *what, const struct path *path, int flags, int *fd);
+int file_open(const char *what, const struct path *path, int flags,
+	      uint32_t *timeout, int *fd);
 int file_failed(const char *what, const struct path *path, int error);
 int file_status(int error);
 

@@ -126,7 +126,8 @@ static int acquire(struct run *run, uint32_t flags, uint32_t timeout)
 	};
 	int status;
 
-	status = file_open("lock", &run->path, O_RDWR, &run->lock);
+	status = file_open("lock", &run->path, O_RDWR, &ioc.timeout_ms,
+			   &run->lock);
 	if (status)
 		return status;
 	if (ioctl(run->lock, TALLY_IOC_LOCK, &ioc)) {
