@@ -43,7 +43,7 @@ check_fails "an object is not found under another type" 1 't/one' \
 	tally lock del t/one node a
 check_fails "no second arena" 1 'arena add t: .*exist' tally arena add t node a
 
-tally arena add t access rw node c
+tally arena add t access rw node c force
 tally counter add t/one initial 42 perm 666 node c
 check_fails "two homes with one arena: which is meant?" 1 \
 	'two nodes have an arena.*ARENA@NODE' \

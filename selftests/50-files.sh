@@ -9,7 +9,7 @@
 . "$LIB_DIR/two-nodes.sh"
 need_tally
 need_rdma
-plan 43
+plan 44
 
 names() {
 	(cd "$1" && echo *)
@@ -26,8 +26,10 @@ check_equal "the arena lists its objects at its home" "c l r s" \
 	"$(names "$home/t")"
 check_equal "and elsewhere" "c l r s" "$(names "$far/t")"
 check_equal "ARENA@NODE is the same" "c l r s" "$(names "$far/t@home")"
+check_fails "a name that a peer uses is not taken by mistake" 1 'exists' \
+	tally arena add t node far
 check "arenas of one name" eval 'tally arena add u node home &&
-	tally arena add u node far'
+	tally arena add u node far force'
 check "are listed by home, ours first, from any position" \
 	"$files" seek "$far" u@far t u@home
 check "and so are objects" "$files" seek "$far/t" c l r s

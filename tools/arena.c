@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <linux/tally.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include "args.h"
 #include "gone.h"
+#include "mount.h"
 #include "nl.h"
 #include "out.h"
 #include "tally.h"
@@ -168,10 +171,26 @@ static int begin(struct tnl_request *req, uint8_t cmd, const char *verb,
 	return DONE;
 }
 
+/*
+ * Has a node that we reach an arena of that name? A second one would make it
+ * ambiguous for all that use the first.
+ */
+static bool exists(const char *name, const char *node)
+{
+	char where[PATH_MAX], path[PATH_MAX + 65];
+	struct stat st;
+
+	if (!mount_of(node ? node : opt.node, where))
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", where, name);
+	return !stat(path, &st) || errno == EACCES || errno == ENOTUNIQ;
+}
+
 static int arena_add(int argc, char **argv)
 {
 	struct tnl_request req = { .list = false };
 	struct arena_args val = { .node = NULL };
+	bool force = false;
 	struct arg args[] = {
 		[OWNER] = { .key = "owner", .parse = arg_user, .to = &val.uid },
 		[GROUP] = { .key = "group", .parse = arg_group, .to = &val.gid },
@@ -184,6 +203,7 @@ static int arena_add(int argc, char **argv)
 			     .to = &val.device },
 		[WORDS] = { .key = "words", .parse = arg_size,
 			    .to = &val.words },
+		{ .key = "force", .to = &force },
 		{ .key = NULL },
 	};
 	const char *name;
@@ -195,6 +215,11 @@ static int arena_add(int argc, char **argv)
 	if (val.words > UINT32_MAX) {
 		say("arena add %s: words: a table has at most 2M", name);
 		return USAGE;
+	}
+	if (!force && exists(name, val.node)) {
+		say("arena add %s: an arena of that name exists, here or at a peer; %s",
+		    name, "'force' adds one all the same, and all have to write ARENA@NODE");
+		return FAILED;
 	}
 	if (begin(&req, TALLY_CMD_ARENA_ADD, "add", name, val.node))
 		return FAILED;
@@ -292,7 +317,8 @@ const struct command arena_commands[] = {
 	{ "add", arena_add,
 	  "NAME [ mode { auto | nic | cpu } ] [ device DEVICE ]\n"
 	  "                        [ words SIZE ] [ access { none | ro | rw } ]\n"
-	  "                        [ owner USER ] [ group GROUP ] [ perm OCTAL ] [ node NODE ]" },
+	  "                        [ owner USER ] [ group GROUP ] [ perm OCTAL ] [ node NODE ]\n"
+	  "                        [ force ]" },
 	{ "del", arena_del, "NAME [ node NODE ]" },
 	{ "set", arena_set,
 	  "NAME [ [ peer PEER ] access { none | ro | rw } ]\n"

@@ -192,6 +192,20 @@ static int clear_place(const char *dir)
 }
 
 /**
+ * mount_of - find the file system of a node
+ * @node: its name; NULL: as mount_find() does
+ * @where: set to where it is mounted
+ *
+ * Return: is there one? Says nothing.
+ */
+bool mount_of(const char *node, char where[PATH_MAX])
+{
+	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
+
+	return find(dir, node, where) || (node && find(NULL, node, where));
+}
+
+/**
  * mount_node - mount the file system of a node that was added
  * @node: its name
  *
