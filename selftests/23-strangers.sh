@@ -12,7 +12,7 @@ need_tally
 need_rdma
 stranger=$LIB_DIR/stranger
 [ -x "$stranger" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 39
+plan 40
 flood=15
 ! soak || flood=180
 secret=0123456789abcdef0123456789abcdef
@@ -165,10 +165,13 @@ check_equal "and not that one" "refused 4" "$(bounded 60 "$stranger" "$here" 747
 	hello y c "${secret}own" 2>&1)"
 check_equal "with it they come in" ready "$(bounded 60 "$stranger" "$here" 7477 \
 	hello y c "$secret" 2>&1)"
+(umask 077 && printf %s "${secret}own" > "$lib_work/own")
+check_fails "a key and a file are one too many" 2 'not both' tally peer add d \
+	addr "$here" port 7478 key tally:own keyfile "$lib_work/own" node c
 # shellcheck disable=SC2016 # for eval
 check "two nodes with a key of their own" eval 'keyed tally node add d port 7478 \
 	lease 20000 clean key tally:test nomount &&
-	own tally peer add d addr "$here" port 7478 key tally:own node c &&
+	tally peer add d addr "$here" port 7478 keyfile "$lib_work/own" node c &&
 	own tally peer add c addr "$here" port 7477 key tally:own node d &&
 	wait_until 60 is_live c d'
 check_equal "proved it" true "$(peer_field c d auth)"

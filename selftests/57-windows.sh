@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 51
+plan 55
 
 # serves NODE: its session with the home carries requests: an object that was not
 # looked up before is found. A command might wait for one that is held.
@@ -168,3 +168,18 @@ over one "$begun"
 kill "$attacker"
 wait "$attacker" 2> /dev/null
 check "it can be deleted" tally lock del t/w node a
+
+# A peer comes back while its former session ends: what else comes in its name is not
+# kept waiting, nor what carries its messages.
+begin hostile "$hostile" "$here" "$(port a)" evil a home
+attacker=$begun
+check "it has a session again" wait_until 60 is_live a evil
+stop_at session_over
+kill "$attacker"
+wait "$attacker" 2> /dev/null
+begin comer "$LIB_DIR/stranger" "$here" "$(port a)" hello evil a
+check "which ends as it comes again" stopped_at session_over
+check_equal "once more at the same time" "refused 8" \
+	"$(bounded 5 "$LIB_DIR/stranger" "$here" "$(port a)" hello evil a)"
+go_on session_over
+check "it is let in" begun_says comer ready

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A cluster key that is in a file. */
+/* A key that is in a file. */
 #ifndef TALLY_KEY_H
 #define TALLY_KEY_H
 

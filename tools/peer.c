@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "args.h"
+#include "key.h"
 #include "gone.h"
 #include "nl.h"
 #include "out.h"
@@ -124,7 +125,7 @@ static int peer_add(int argc, char **argv)
 {
 	struct tnl_request req = { .words = peer_words,
 				  .count = TALLY_A_PEER_MAX + 1 };
-	const char *name, *node = NULL, *key = NULL;
+	const char *name, *node = NULL, *key = NULL, *keyfile = NULL;
 	struct peer_addr addr = { 0 };
 	uint16_t port = TALLY_PORT;
 	struct arg args[] = {
@@ -132,6 +133,7 @@ static int peer_add(int argc, char **argv)
 		  .required = true },
 		{ .key = "port", .parse = arg_port, .to = &port },
 		{ .key = "key", .parse = arg_word, .to = &key },
+		{ .key = "keyfile", .parse = arg_word, .to = &keyfile },
 		{ .key = "node", .parse = arg_name, .to = &node },
 		{ .key = NULL },
 	};
@@ -139,8 +141,13 @@ static int peer_add(int argc, char **argv)
 	if (args_name(&argc, &argv, "peer", &name) ||
 	    args_parse(argc, argv, args))
 		return USAGE;
+	if (key && keyfile) {
+		say("peer add %s: write key or keyfile, not both", name);
+		return USAGE;
+	}
 	snprintf(req.about, sizeof(req.about), "peer add %s", name);
-	if (tnl_begin(&req, TALLY_CMD_PEER_ADD, false))
+	if ((keyfile && key_from_file(keyfile, &key)) ||
+	    tnl_begin(&req, TALLY_CMD_PEER_ADD, false))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_PEER_NODE, node);
 	if (tnl_ready(&req, nla_put_string(req.msg, TALLY_A_PEER_NAME, name) |
@@ -210,8 +217,8 @@ static int peer_show(int argc, char **argv)
 }
 
 const struct command peer_commands[] = {
-	{ "add", peer_add, "NAME addr ADDRESS [ port PORT ] [ key DESCRIPTION ]\n"
-	  "                       [ node NODE ]" },
+	{ "add", peer_add, "NAME addr ADDRESS [ port PORT ]\n"
+	  "                       [ keyfile FILE | key DESCRIPTION ] [ node NODE ]" },
 	{ "del", peer_del, "NAME [ node NODE ]" },
 	{ "show", peer_show, "[ NAME ] [ node NODE ]" },
 	{ NULL, NULL, NULL },
