@@ -37,7 +37,7 @@ static const char **name_of(struct bench_names *names, unsigned int i)
 static int run_program(char *const argv[])
 {
 	/* Ignored, it would leave no status. */
-	void (*old)(int sig) = signal(SIGCHLD, SIG_DFL);
+	sighandler_t old = signal(SIGCHLD, SIG_DFL);
 	bool ended;
 	int status;
 	pid_t pid;

@@ -50,7 +50,7 @@ static void unescape(char *text)
 }
 
 /*
- * "36 35 0:40 / /dev/tally rw,nosuid shared:1 - tally tally rw,node=n1". One whose
+ * "36 35 0:40 / /dev/tally rw,nosuid shared:1 - tally none rw,node=n1". One whose
  * place is longer than a path can be is of no use.
  */
 static bool parse(char *line, struct mounted *mount)

@@ -125,7 +125,7 @@ int ioctl(int fd, unsigned long request, ...)
 
 FILE *fopen(const char *path, const char *mode)
 {
-	FILE *(*next)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
+	FILE *(*next)(const char *name, const char *how) = dlsym(RTLD_NEXT, "fopen");
 	const char *table = getenv("FAKE_MOUNTS");
 
 	return next(table && strstr(path, "mountinfo") ? table : path, mode);
