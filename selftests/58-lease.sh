@@ -13,7 +13,7 @@ need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
 lease_of=$LIB_DIR/lease.py
-plan 53
+plan 65
 
 session() {
 	peer_field "$1" "$2" session
@@ -22,6 +22,12 @@ session() {
 # left NODE PEER: of the lease, in milliseconds.
 left() {
 	peer_field "$1" "$2" lease_left_ms
+}
+
+# lanes_are NUMBER: of the link of a and b, at both ends.
+lanes_are() {
+	is_live a b && is_live b a && [ "$(peer_field a b lanes)" = "$1" ] &&
+		[ "$(peer_field b a lanes)" = "$1" ]
 }
 
 # left_below MILLISECONDS NODE PEER
@@ -107,15 +113,18 @@ check "now the lease is longer" wait_until 20 eval "
 check "b has a lock" held one b t/x
 one=$begun
 stop_at link_live
+stop_at active
 break_link b a
-check "the link comes up again" stopped_at link_live
-break_link b a
-# shellcheck disable=SC2016 # for eval
-check "and breaks at once" wait_until 20 eval '[ "$(peer_state a b)" != live ]'
+check "the link comes up again, at one end" eval 'stopped_at active && stopped_at link_live'
+# shellcheck disable=SC2046 # two words
+set -- $(is_live a b && echo a b || echo b a)
+break_link "$1" "$2"
+break_link "$2" "$1"
+go_on active
 stopped_for 2
-check "it is not opened meanwhile" [ "$(peer_state b a)" = broken ]
+check_equal "and breaks, which that end does not know yet" broken "$(peer_state "$1" "$2")"
 go_on link_live
-check "then it is" wait_until 30 is_live b a
+check "then it comes up" wait_until 30 is_live b a
 check_equal "in the same session" "$before" "$(session a b)"
 check "b has the lock still" refuses c t/x
 check_equal "as the home knows" b "$(show t/x holder)"
@@ -123,13 +132,24 @@ check_equal "as the home knows" b "$(show t/x holder)"
 check "and gives it to the next one" eval 'over one "$one" && held one c t/x'
 over one "$begun"
 
+# Processors come and go while the link is down.
+for cpus in 3 1; do
+	echo $cpus > /sys/module/tally/parameters/cpus
+	break_link b a
+	check "with $cpus processors the link has as many lanes" \
+		wait_until 30 lanes_are $cpus
+	check_equal "in the same session" "$before" "$(session a b)"
+	check "and is used" of b counter inc t/c
+done
+echo 0 > /sys/module/tally/parameters/cpus
+
 # A request is answered once, though it was sent on two links.
 stop_at open
 begin opener stat "$mnt/b/t/y"
 opener=$begun
 check "an open is being served" stopped_at open
 stop_at request
-bad=$(stat_of b malformed)
+bad=$(stat_of b bad_message)
 break_link b a
 check "it comes again by the next link" stopped_at request
 go_on open
@@ -138,16 +158,29 @@ go_on request
 check "the opener has its answer" wait_until 20 ended "$opener"
 check "and others have theirs" of b counter read t/c
 check "the session goes on" [ "$(session a b)" = "$before" ]
-check_equal "nobody was accused" "$bad" "$(stat_of b malformed)"
+check_equal "nobody was accused" "$bad" "$(stat_of b bad_message)"
+
+# Holders of a session that has ended are told, but have not been yet.
+begin holder "$lease_of" hold "$mnt/c/t/x"
+holder=$begun
+check "c has a lock" begun_says holder held
+stop_at lost
+check "its home ends the session" tally peer del c node a
+check "c is about to be told" stopped_at lost
+check "and knows when it looks" begun_says holder '^last'
+go_on lost
+check "who polls is told" begun_says holder '^told'
+check "all faces of c agreed" wait "$holder"
+check "c comes back" eval 'add_peer a c && wait_until 60 is_live a c'
 
 # The node that leaves takes no lock any more, and is out when the command ends.
+exec 9<> "$mnt/b/t/z"
 stop_at goodbye
 begin deleter tally peer del a node b
 deleter=$begun
 check "b says goodbye" stopped_at goodbye
-# shellcheck disable=SC2016 # for eval
-check "and is granted nothing" eval '
-	! bounded 20 tally -m "$mnt/b" lock run t/z timeout 2000 -- true'
+check "and is granted nothing" eval '! bounded 20 flock -w 2 9'
+exec 9<&-
 check_equal "its peer is listed, as deleted" deleted "$(peer_state b a)"
 check "the command goes on" [ -d "/proc/$deleter" ]
 go_on goodbye

@@ -22,7 +22,7 @@ seed=${SEED:-$RANDOM}
 # Long beside what a loaded machine is late, short enough to be waited for.
 lease=2500
 locks=(nic/e cpu/e nic/r)
-points=(none open opened object_del link_live lock_bind goodbye ready renew request)
+points=(none open opened object_del link_live lock_bind goodbye ready active renew request lost)
 kinds=(leaves breaks lease_ends comes_and_goes)
 if soak; then
 	plan $((9 + ${#points[@]} * ${#kinds[@]}))

@@ -21,10 +21,14 @@ enum tally_delay {
 	TALLY_DELAY_LOCK_BIND,
 	/* client: OPEN is answered, and the handle does not know yet */
 	TALLY_DELAY_OPENED,
+	/* a session is OVER, and its holders have not heard of that */
+	TALLY_DELAY_LOST,
 	/* what is held at a peer is given up, and GOODBYE is not sent yet */
 	TALLY_DELAY_GOODBYE,
 	/* initiator: READY came, and nothing has been made of it */
 	TALLY_DELAY_READY,
+	/* initiator: ACTIVE_ACK came, and the session is not LIVE yet */
+	TALLY_DELAY_ACTIVE,
 	/* RENEW or its answer came, and nothing has been made of it */
 	TALLY_DELAY_RENEW,
 	/* a request came, and its slot has not been looked at */

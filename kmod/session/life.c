@@ -248,6 +248,7 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 	    memchr_inv(active->reserved, 0, sizeof(active->reserved)))
 		return -EPROTO;
 	if (initiator) {
+		tally_delay(ACTIVE);
 		/* The message came by this link, which stays while it is handled. */
 		link_go_live(s, s->link_nr);
 		return 0;
@@ -506,6 +507,7 @@ static void session_link_work(struct work_struct *work)
 	/* The holders hear of it before the QPs are gone. */
 	if (!s->told && READ_ONCE(s->state) == TALLY_SESSION_OVER) {
 		s->told = true;
+		tally_delay(LOST);
 		trace_tally_session_lost(s->id, s->error);
 		s->node->ops->lost(s);
 	}

@@ -135,3 +135,7 @@ module_param_cb(lock_slots, &lock_slots_ops, &tally_fault_lock_slots, 0444);
 MODULE_PARM_DESC(lock_slots, "use no lock's word where our slot is higher, but ask the home, as slots above "
 		 __stringify(TALLY_LW_BIT_SLOT_MAX)
 		 " have to; 0: nowhere");
+
+unsigned int tally_fault_cpus;
+module_param_named(cpus, tally_fault_cpus, uint, 0600);
+MODULE_PARM_DESC(cpus, "offer lanes as if there were so many processors; 0: as there are");

@@ -126,4 +126,8 @@ static inline struct crypto_shash *tally_fault_shash(const char *name, u32 type,
 extern unsigned int tally_fault_lock_slots;
 #define tally_lock_slots	tally_fault_lock_slots
 
+/* So many processors, from the next link on; 0: as many as there are. */
+extern unsigned int tally_fault_cpus;
+#define tally_cpus()	(READ_ONCE(tally_fault_cpus) ?: num_online_cpus())
+
 #endif
