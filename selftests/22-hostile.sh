@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 65
+plan 81
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -63,6 +63,11 @@ region_is_refused() {
 # read_region: its beginning, in a file that stays open as number 5.
 read_region() {
 	bounded 20 dd bs=4096 count=1 of=/dev/null <&5
+}
+
+# waits_for N: so many nodes wait for the lock that others want to forge.
+waits_for() {
+	[ "$(tally -j lock show f/w node a | field waiters)" = "$1" ]
 }
 
 no_answer() {
@@ -218,6 +223,57 @@ retreat
 check_equal "it is gone, its lease is not: it is shown, too" 'evil,' \
 	"$(shown holder pid)"
 wait_until 60 is_free
+
+# A lock that is held, and another node waits for it. What a third one says changes
+# nothing: not that it has it, nor that it hands it over.
+# shellcheck disable=SC2016 # for eval
+check "a lock by message, its holder, a node that waits" eval '
+	tally arena add f mode cpu access rw && tally lock add f/w class region &&
+	add_node b && join a b && tally peer add evil addr "$here" port 7999 node b &&
+	mkfifo "$lib_work/held" && begin holder tally -m "$mnt/a" lock run f/w -- \
+		sh -c "echo \$TALLY_TOKEN; cat $lib_work/held" &&
+	holder=$begun && begun_says holder "^[0-9]" &&
+	begin waiter tally -m "$mnt/b" lock run f/w -- sh -c "echo \$TALLY_TOKEN" &&
+	waiter=$begun && wait_until 20 waits_for 1'
+gen=$(($(cat "$lib_work/holder") >> 8))
+# shellcheck disable=SC2034 # for eval
+ids=("$(tally -j arena show f node a | field id)"
+	"$(tally -j lock show f/w node a | field id)")
+before=$(stat_of b bad_message)
+# shellcheck disable=SC2016 # for eval
+check "it hands the lock over" eval 'attack_node b forge 33 "${ids[@]}" \
+	$((gen + 1)) "$(peer_field b a session)" && begun_says hostile said'
+check "which is counted" wait_until 20 grew b bad_message "$before"
+check "and believed by nobody" [ ! -s "$lib_work/waiter" ]
+check "nor is it cut off: its home may have told it so" is_live b evil
+retreat
+for type in 3 6; do
+	before=$(stat_of a bad_message)
+	# shellcheck disable=SC2016 # for eval
+	check "it says $type of a lock that it has not opened" eval '
+		attack forge $type "${ids[@]}" $gen 0 && begun_says hostile said'
+	check "which is counted" wait_until 20 grew a bad_message "$before"
+	retreat
+done
+for type in 3 6; do
+	before=$(stat_of a bad_message)
+	# The other one is the first that waits, it the second.
+	# shellcheck disable=SC2016 # for eval
+	check "it waits, and says $type of what it is announced for" eval '
+		attack forge $type $((gen + 2)) && begun_says hostile said'
+	check "which is counted" wait_until 20 grew a bad_message "$before"
+	gen=$((gen + 1))
+	retreat
+	wait_until 60 waits_for 1
+done
+# shellcheck disable=SC2016 # for eval
+check "the lock is held by the one that had it, the other waits" eval \
+	'waits_for 1 && [ ! -s "$lib_work/waiter" ] && ! ended "$holder"'
+: > "$lib_work/held"
+# shellcheck disable=SC2016 # for eval
+check "and gets it" eval 'wait "$holder" && wait "$waiter"'
+check "nothing is left of that" eval 'tally peer del evil node b &&
+	tally peer del b node a && del_node b && tally arena del f'
 
 # Homes that answer nothing, asked before one that does: looking for an arena, and
 # listing them, takes 5 s, not 5 s for each of them, and does not fail.

@@ -28,6 +28,11 @@
  *			answers that it is to be forgotten; resumes its sessions
  *	sessions	takes lock "wa" of arena "t", breaks off, comes back as
  *			another start of its node and takes "wb", and so on
+ *	forge TYPE ARENA OBJECT GEN SESSION
+ *			says a lock message of that type, about a lock that it has
+ *			not open: generation GEN, for a HANDOVER (33) in SESSION
+ *	forge TYPE GEN	waits for lock "w" of arena "f", and says of its generation
+ *			GEN, which it may be announced for, what a holder says
  *	fuzz SEED SECONDS
  *			all messages with all bodies, good ones and bad ones
  *
@@ -49,6 +54,7 @@ static const char *how, *argument = "0";
 static char **lengths;
 static bool takes;	/* lock "w" */
 static bool hoards, multiplies;
+static char **forged;	/* what follows "forge" */
 
 static uint32_t wire(uint32_t n)
 {
@@ -266,6 +272,34 @@ static void learnt(const struct message *m)
 	}
 }
 
+/* What only a holder may say; once. */
+static void forge(struct link *l)
+{
+	bool unopened = forged[1] && forged[2];
+	uint64_t gen = strtoull(forged[unopened ? 3 : 1], NULL, 0);
+	struct lock lock = {
+		.object = { its.arena, its.id[1], its.gen[1], 0 },
+		.type = atoi(forged[0]), .pass = htobe64(0x1234567),
+	};
+
+	if (unopened)
+		lock.object = (struct object){
+			htobe32(atoi(forged[1])), htobe32(atoi(forged[2])),
+			htobe32(1), 0,
+		};
+	if (lock.type == 33) {
+		lock.next_gen = htobe64(gen);
+		lock.next_session = htobe64(strtoull(forged[4], NULL, 16));
+		lock.last = htobe64(0x7654321);
+	} else {
+		lock.gen = htobe64(gen);
+	}
+	transmit(l, LOCK, 0, 0, &lock, sizeof(lock));
+	puts("said");
+	takes = false;
+	forged = NULL;
+}
+
 /* One step after the other on the way to a region of the node. */
 static void hoard(struct link *l)
 {
@@ -292,7 +326,7 @@ static void take_lock(struct link *l)
 		.object = { its.arena, its.id[1], its.gen[1], 0 },
 		.type = 1, .mode = 1,
 	};
-	uint8_t body[72] = { 't' };
+	uint8_t body[72] = { forged ? 'f' : 't' };
 
 	if (!its.arena) {
 		transmit(l, ATTACH, 0, 1, body, 64);
@@ -305,6 +339,8 @@ static void take_lock(struct link *l)
 		transmit(l, OPEN, 0, 2, body, sizeof(body));
 	} else {
 		transmit(l, LOCK, 0, 0, &lock, sizeof(lock));
+		if (forged)
+			forge(l);
 	}
 }
 
@@ -345,6 +381,8 @@ static void handle(struct link *l)
 			take_lock(l);
 		else if (hoards)
 			hoard(l);
+		else if (forged)
+			forge(l);
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
@@ -412,6 +450,8 @@ static void act(struct link *l)
 		early(l);
 	else if (!strcmp(how, "mute") || !strcmp(how, "endless") || hoards)
 		renew(l);
+	else if (!strcmp(how, "forge"))
+		renew(l);
 	else if (!strcmp(how, "slot") && l->sent < 3)
 		say_active(l, atoi(argument));
 }
@@ -471,7 +511,10 @@ int main(int argc, char **argv)
 	hoards = !strcmp(how, "hoard");
 	resuming = hoards;
 	multiplies = !strcmp(how, "sessions");
-	takes = lengths || multiplies || !strcmp(how, "reopen");
+	if (argc > 7 && !strcmp(how, "forge"))
+		forged = &argv[6];
+	takes = lengths || multiplies || !strcmp(how, "reopen") ||
+		(forged && argc == 8);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	incarnation = 0x1234567 + getpid();
 	fuzzing = !strcmp(how, "fuzz") && argc > 7;

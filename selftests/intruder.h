@@ -71,7 +71,7 @@ struct object {
 struct lock {
 	struct object object;
 	uint8_t type, mode, flags, reserved[5];
-	uint64_t gen, token, last, next_gen, next_session;
+	uint64_t gen, pass, last, next_gen, next_session;
 	char next[64];
 } __attribute__((packed));
 

@@ -181,8 +181,8 @@ static struct tally_lock_out out_pack(const struct tally_lmsg *msg)
 	return (struct tally_lock_out){
 		.head = (msg->gen ?: msg->next_gen) << 8 | msg->type << 2 |
 			msg->mode,
-		.tail = msg->type == TALLY_LM_HANDOVER ? msg->next_session :
-			msg->last << 8 | msg->flags,
+		.tail = msg->last << 8 | msg->flags,
+		.pass = msg->pass,
 	};
 }
 
@@ -200,12 +200,9 @@ static void out_unpack(const struct tally_lock_out *out, struct tally_lmsg *msg)
 		msg->next_gen = out->head >> 8;
 	else
 		msg->gen = out->head >> 8;
-	if (msg->type == TALLY_LM_HANDOVER) {
-		msg->next_session = out->tail;
-	} else {
-		msg->flags = out->tail;
-		msg->last = out->tail >> 8;
-	}
+	msg->flags = out->tail;
+	msg->last = out->tail >> 8;
+	msg->pass = out->pass;
 }
 
 /*
@@ -414,7 +411,7 @@ static bool lock_route(struct tally_lock_client *c,
  * told to the home as LOST, which costs a GRANT that the successor drops.
  */
 static struct tally_conn *lock_find_way(struct tally_lock_client *c,
-					const struct tally_lmsg *msg,
+					struct tally_lmsg *msg,
 					struct tally_msg_head *head)
 {
 	if (msg->type != TALLY_LM_HANDOVER)
@@ -428,7 +425,9 @@ static struct tally_conn *lock_find_way(struct tally_lock_client *c,
 		.slot = c->next.slot,
 		.session = c->next.session,
 	};
-	return c->next.conn && c->next.home_session == msg->next_session ?
+	msg->next_session = c->next.home_session;
+	msg->last = c->next.proof;
+	return c->next.conn && c->next.gen == msg->next_gen ?
 	       tally_conn_get(c->next.conn) : NULL;
 }
 
@@ -707,7 +706,11 @@ void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);
-	struct tally_lock_way way = { .home_session = msg->next_session };
+	struct tally_lock_way way = {
+		.home_session = msg->next_session,
+		.gen = msg->next_gen,
+		.proof = msg->last,
+	};
 	unsigned long flags;
 
 	trace_tally_lock_message(false, handle->view->remote_id, handle->id,

@@ -78,7 +78,8 @@ struct tally_lock_req {
 /* A message that waits to be sent. */
 struct tally_lock_out {
 	u64 head;	/* gen or next_gen (56 bits), type (6), mode (2) */
-	u64 tail;	/* HANDOVER: next_session; last (56), flags (8) */
+	u64 tail;	/* last (56), flags (8) */
+	u64 pass;
 };
 
 /* How the lock goes to its next holder. */
@@ -86,6 +87,8 @@ struct tally_lock_way {
 	struct tally_conn *conn;	/* control conn, referenced, or NULL */
 	u64 session;	/* id of our session with that node */
 	u64 home_session;	/* id of its session with the home */
+	u64 gen;	/* generation it is to have, */
+	u64 proof;	/* which the home signed for it */
 	u16 slot;	/* our slot there */
 };
 

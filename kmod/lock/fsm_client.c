@@ -67,6 +67,17 @@ static void lc_say(struct tally_lc *lc, u8 type, u64 gen)
 	lc_send(lc, (struct tally_lmsg){ .type = type, .gen = gen });
 }
 
+/* Something about the managed tenure. */
+static void lc_say_mine(struct tally_lc *lc, u8 type, u8 flags)
+{
+	lc_send(lc, (struct tally_lmsg){
+		.type = type,
+		.flags = flags,
+		.gen = lc->gen,
+		.pass = lc->pass,
+	});
+}
+
 static void lc_fail(struct tally_lc *lc, int err)
 {
 	lc->want = false;
@@ -103,6 +114,7 @@ static void lc_clear(struct tally_lc *lc, u8 st)
 	lc->canc = false;
 	lc->try = false;
 	lc->gen = 0;
+	lc->pass = 0;
 	lc->tenure = 0;
 	lc->succ = (struct tally_lc_succ){};
 }
@@ -134,6 +146,7 @@ static void lc_die(struct tally_lc *lc, int err)
 	lc_no_early(lc);
 	lc->claim = TALLY_LC_CLAIM_NONE;
 	lc->parked = 0;
+	lc->parked_pass = 0;
 	lc->err = err;
 }
 
@@ -243,12 +256,10 @@ static void lc_release(struct tally_lc *lc)
 			.next_slot = lc->succ.slot,
 			.next_session = lc->succ.session,
 			.next_gen = lc->succ.gen,
+			.pass = lc->succ.pass ^ lc->pass,
 		};
-	lc_send(lc, (struct tally_lmsg){
-		.type = hand ? TALLY_LM_DONE : TALLY_LM_REL,
-		.flags = lc->force ? TALLY_LMF_VALUE_BAD : 0,
-		.gen = lc->gen,
-	});
+	lc_say_mine(lc, hand ? TALLY_LM_DONE : TALLY_LM_REL,
+		    lc->force ? TALLY_LMF_VALUE_BAD : 0);
 	lc_idle(lc);
 }
 
@@ -280,7 +291,7 @@ static void lc_down(struct tally_lc *lc)
 		lc->doubt = TALLY_LC_OP_DOWN;
 	} else {
 		lc->mode = TALLY_LMODE_S;
-		lc_say(lc, TALLY_LM_DOWN, lc->gen);
+		lc_say_mine(lc, TALLY_LM_DOWN, 0);
 	}
 }
 
@@ -718,10 +729,11 @@ static void lc_recall(struct tally_lc *lc, bool known)
  *   its succ or rv.  Drop early.  If canc: no local user: go on as at local
  *   unlock
  */
-static void lc_accept(struct tally_lc *lc, u64 gen)
+static void lc_accept(struct tally_lc *lc, u64 gen, u64 pass)
 {
 	lc->last = gen;
 	lc->gen = gen;
+	lc->pass = pass;
 	lc->fast = false;
 	if (lc->early == gen) {
 		if (lc->mode == TALLY_LMODE_X)
@@ -750,21 +762,24 @@ static void lc_handover(struct tally_lc *lc, const struct tally_lmsg *msg)
 	if (msg->next_session != lc->session || lc->mode != TALLY_LMODE_X ||
 	    !lc_awaits(lc, msg->next_gen))
 		return;
-	if (!lc->unsynced)
-		lc_accept(lc, msg->next_gen);
-	else if (lc->parked < msg->next_gen)
+	if (!lc->unsynced) {
+		lc_accept(lc, msg->next_gen, msg->pass);
+	} else if (lc->parked < msg->next_gen) {
 		lc->parked = msg->next_gen;
+		lc->parked_pass = msg->pass;
+	}
 }
 
 /* SYNCED has come, or the link is down again and counts no more. */
 static void lc_unpark(struct tally_lc *lc)
 {
-	u64 gen = lc->parked;
+	u64 gen = lc->parked, pass = lc->parked_pass;
 
 	lc->unsynced = false;
 	lc->parked = 0;
+	lc->parked_pass = 0;
 	if (lc_awaits(lc, gen))
-		lc_accept(lc, gen);
+		lc_accept(lc, gen, pass);
 }
 
 /*
@@ -782,6 +797,7 @@ static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev)
 	struct tally_lc_succ succ = {
 		.gen = msg->next_gen,
 		.session = msg->next_session,
+		.pass = msg->pass,
 		.slot = msg->next_slot,
 	};
 
@@ -914,6 +930,7 @@ static void lc_upgrade_granted(struct tally_lc *lc,
 		return;
 	}
 	lc->gen = msg->gen;
+	lc->pass = msg->pass;
 	lc->last = msg->gen;
 	lc->rv = lc->force;
 	lc_upgraded(lc, msg->gen);
@@ -947,7 +964,7 @@ static void lc_msg(struct tally_lc *lc, const struct tally_lc_event *ev)
 		if (lc_awaits(lc, msg->gen) && msg->mode != lc->mode)
 			lc_emit(lc, TALLY_LCA_VIOLATION);
 		else if (lc_awaits(lc, msg->gen))
-			lc_accept(lc, msg->gen);
+			lc_accept(lc, msg->gen, msg->pass);
 		break;	/* or a duplicate */
 	case TALLY_LM_SUCC:
 		lc_succ(lc, ev);
@@ -1090,7 +1107,7 @@ static void lc_upgrade(struct tally_lc *lc)
 		a->value = lc->slot;
 	} else {
 		lc->st = TALLY_LC_UPW;
-		lc_say(lc, TALLY_LM_UPG, lc->gen);
+		lc_say_mine(lc, TALLY_LM_UPG, 0);
 	}
 }
 
@@ -1114,6 +1131,7 @@ static void lc_resync(struct tally_lc *lc)
 			 (lc->st == TALLY_LC_UPW ? TALLY_LMF_UPG : 0) |
 			 (held_s ? TALLY_LMF_HELD_S : 0),
 		.gen = lc->gen,
+		.pass = lc->pass,
 		.last = lc->last,
 	});
 }

@@ -93,6 +93,12 @@
  *    that is made during this walk counts as visited.
  * 4. Behind the last of them, RESYNC_END for the session.
  *
+ * Passes.  Only the home can make the pass of a tenure; a node has it from GRANT,
+ * UPGRADED or HANDOVER, and shows it with what it says of that tenure.  SUCC has
+ * that of the next tenure under the one of the tenure it is for, so that it is of
+ * use only to the holder.  The driver gives a HANDOVER to the table only if the
+ * home has signed its pass.
+ *
  * VIOLATION: end the session.  WORD_BAD: the word does not hold what only this
  * node may change; the table has stopped using the lock, tell the home's
  * administrator.  @bug in the list of actions: an invariant of the driver or of
@@ -143,6 +149,7 @@ enum tally_lc_claim {
 struct tally_lc_succ {
 	u64 gen;	/* generation that is handed to it, 0: there is none */
 	u64 session;	/* its session at the home */
+	u64 pass;	/* of its tenure and ours, by exclusive or */
 	u16 slot;	/* its slot at the home */
 };
 
@@ -178,11 +185,13 @@ struct tally_lc_actions;
  * @spent: local grants since the recall
  * @err: what a WANT gets in DEAD
  * @gen: generation of the managed tenure, else 0
+ * @pass: what shows the home that we have that tenure
  * @tenure: tenure number of the fast or managed tenure
  * @last: highest generation ever accepted
  * @session: this node's session at the home
  * @early: generation a SUCC or REVOKE came for before its grant, 0: none
  * @parked: generation of a HANDOVER that waits for SYNCED, 0: none
+ * @parked_pass: its pass
  * @succ: the next holder
  * @early_succ: the next holder after @early
  * @out: what the step under way wants done; NULL between steps
@@ -216,11 +225,13 @@ struct tally_lc {
 	u32 users;
 	int err;
 	u64 gen;
+	u64 pass;
 	u64 tenure;
 	u64 last;
 	u64 session;
 	u64 early;
 	u64 parked;
+	u64 parked_pass;
 	struct tally_lc_succ succ;
 	struct tally_lc_succ early_succ;
 	struct tally_lc_actions *out;

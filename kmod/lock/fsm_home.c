@@ -202,17 +202,6 @@ static void lh_push(struct tally_lh *lh, struct tally_lh_node *node, u8 mode,
 	lh->tail = node;
 }
 
-static void lh_push_head(struct tally_lh *lh, struct tally_lh_node *node,
-			 u8 mode)
-{
-	node->mode = mode;
-	node->try = false;
-	node->next = lh->head;
-	lh->head = node;
-	if (!lh->tail)
-		lh->tail = node;
-}
-
 static void lh_remove(struct tally_lh *lh, struct tally_lh_node *node)
 {
 	struct tally_lh_node **p = &lh->head, *prev = NULL;
@@ -718,30 +707,44 @@ static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node)
 	lh_send(lh, node, TALLY_LM_CANCELLED, 0, 0);
 }
 
-/*
- * Rule G: if a message names the generation of a member of the chain, its
- * sender has the lock, so all tenures before it have ended: cur = that member
- */
-static void lh_imply(struct tally_lh *lh, const struct tally_lh_node *node,
-		     u64 gen)
+/* Does @node say that it has a tenure which was only announced to it? */
+static bool lh_implies(const struct tally_lh *lh,
+		       const struct tally_lh_node *node, u64 gen)
 {
 	int k = tally_lh_announced(lh, node);
 
-	if (k < 0 || gen != lh->suc_gen[k])
-		return;
-	for (; k >= 0; k--)
+	return k >= 0 && gen == lh->suc_gen[k];
+}
+
+/*
+ * Rule G: if a message has the pass of a member of the chain, its sender has the
+ * lock, so all tenures before it have ended: cur = that member.  Without the pass
+ * it has not: false.
+ */
+static bool lh_imply(struct tally_lh *lh, const struct tally_lh_event *ev)
+{
+	int k;
+
+	if (!lh_implies(lh, ev->node, ev->msg.gen))
+		return true;
+	if (!ev->proven) {
+		lh_violation(lh, ev->node);
+		return false;
+	}
+	for (k = tally_lh_announced(lh, ev->node); k >= 0; k--)
 		lh_shift(lh);
+	return true;
 }
 
 /*
  * DONE(gen): rule G.  gen = cur.gen: cur = first of the chain, via = sender;
  *   that one dead: as REL.  Else drop
  */
-static void lh_done(struct tally_lh *lh, struct tally_lh_node *node,
-		    const struct tally_lmsg *msg)
+static void lh_done(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
-	lh_imply(lh, node, msg->gen);
-	if (!lh->cur || msg->gen != lh->gen)
+	struct tally_lh_node *node = ev->node;
+
+	if (!lh_imply(lh, ev) || !lh->cur || ev->msg.gen != lh->gen)
 		return;
 	if (lh->cur != node || !lh->suc_gen[0]) {
 		lh_violation(lh, node);
@@ -758,10 +761,13 @@ static void lh_done(struct tally_lh *lh, struct tally_lh_node *node,
  *   none), send it GRANT; there is none: cur = none.  gen = SH[i]: remove it.
  *   Else drop
  */
-static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
-		   const struct tally_lmsg *msg)
+static void lh_rel(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
-	lh_imply(lh, node, msg->gen);
+	struct tally_lh_node *node = ev->node;
+	const struct tally_lmsg *msg = &ev->msg;
+
+	if (!lh_imply(lh, ev))
+		return;
 	if (msg->gen && msg->gen == node->gen) {
 		lh_shared_remove(lh, node);
 	} else if (lh->cur && msg->gen == lh->gen) {
@@ -776,43 +782,43 @@ static void lh_rel(struct tally_lh *lh, struct tally_lh_node *node,
 }
 
 /*
- * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none; the chain, as
- *   far as it lives, goes back to the head of the queue in its order, its gens
- *   are burned: only i could have begun to hand them on
+ * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none.  While one of
+ *   the chain lives, cur stays: i may have handed over what it could before, so
+ *   nobody else is granted before it gives the lock back; the first of the chain
+ *   would be next in any case
  */
-static void lh_down(struct tally_lh *lh, struct tally_lh_node *node,
-		    const struct tally_lmsg *msg)
+static void lh_down(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
-	struct tally_lh_node *suc[TALLY_LH_CHAIN];
+	struct tally_lh_node *node = ev->node;
 	int k;
 
-	lh_imply(lh, node, msg->gen);
-	if (lh->cur != node || msg->gen != lh->gen) {
+	if (!lh_imply(lh, ev))
+		return;
+	if (lh->cur != node || ev->msg.gen != lh->gen) {
 		lh_violation(lh, node);
 		return;
 	}
 	for (k = 0; k < TALLY_LH_CHAIN; k++)
-		suc[k] = lh->suc[k];
+		if (lh->suc[k])
+			return;
 	lh_no_cur(lh);
-	lh_shared_add(lh, node, msg->gen);
-	while (k--)
-		if (suc[k])
-			lh_push_head(lh, suc[k], TALLY_LMODE_X);
+	lh_shared_add(lh, node, ev->msg.gen);
 }
 
 /*
- * UPG(i, gen): rule G.  i the only holder (F empty) and queue empty: SH -= i,
- *   ng = max(ng, token word), cur = (i, ++ng), UPGRADED(ng).  Else DENIED
+ * UPG(i, gen): i the only holder (F empty) and queue empty: SH -= i, ng =
+ *   max(ng, token word), cur = (i, ++ng), UPGRADED(ng).  Else DENIED
  */
 static void lh_upg(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *node = ev->node;
+	bool cur = lh->cur == node && ev->msg.gen == lh->gen;
 
-	if (!node->gen || node->gen != ev->msg.gen) {
+	if (!cur && (!node->gen || node->gen != ev->msg.gen)) {
 		lh_violation(lh, node);
 		return;
 	}
-	if (lh->fast || lh->head || lh->shared != node || node->next) {
+	if (cur || lh->fast || lh->head || lh->shared != node || node->next) {
 		lh_send(lh, node, TALLY_LM_DENIED, 0, 0);
 		return;
 	}
@@ -869,18 +875,22 @@ static bool lh_can_hold(const struct tally_lh *lh,
 
 /* A snapshot no client can have: the home knows better what it gave. */
 static bool lh_resync_wrong(const struct tally_lh *lh,
-			    const struct tally_lh_node *node,
-			    const struct tally_lmsg *msg)
+			    const struct tally_lh_event *ev)
 {
+	const struct tally_lh_node *node = ev->node;
+	const struct tally_lmsg *msg = &ev->msg;
+
 	return node->up || (msg->mode && msg->gen) ||
 	       (msg->mode && !lh_mode_ok(msg->mode)) ||
 	       (msg->gen && !lh_can_hold(lh, node, msg)) ||
+	       (lh_implies(lh, node, msg->gen) && !ev->proven) ||
 	       (node->mode && node->mode != msg->mode);
 }
 
 /*
  * 2. cur = i:
- *    held = cur.gen, listed as S: apply DOWN, then UPG if asked
+ *    held = cur.gen, listed as S: apply DOWN, then UPG if asked; if cur stays,
+ *    SUCC
  *    held = cur.gen, X: repeat SUCC or REVOKE if one was due
  *    not held, cur.gen > last: repeat GRANT (UPGRADED if an upgrade was asked),
  *    then SUCC or REVOKE if due
@@ -894,8 +904,11 @@ static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev)
 	bool held = msg->gen == lh->gen;
 
 	if (held && msg->flags & TALLY_LMF_HELD_S) {
-		lh_down(lh, ev->node, msg);
-		return;
+		lh_down(lh, ev);
+		if (!lh->cur)
+			return;
+		if (msg->flags & TALLY_LMF_UPG)
+			lh_upg(lh, ev);
 	}
 	if (!held && lh->gen <= msg->last) {
 		lh_end_tenure(lh);
@@ -911,8 +924,9 @@ static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev)
 }
 
 /*
- * 3. i in the chain: gen <= last and not held: rule G and REL(gen), by step 2.
- *    Else leave it, but repeat the SUCC it was sent for when its turn comes
+ * 3. i in the chain: gen <= last and not held: it says that it has had that
+ *    tenure, which is not to end those before it: its place is as that of a dead
+ *    one.  Else leave it, but repeat the SUCC it was sent for when its turn comes
  */
 static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 			    const struct tally_lmsg *msg)
@@ -922,7 +936,7 @@ static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 	if (k < 0)
 		return;
 	if (lh->suc_gen[k] <= msg->last)
-		lh_imply(lh, node, lh->suc_gen[k]);
+		lh->suc[k] = NULL;
 	else if (k + 1 < TALLY_LH_CHAIN && lh->suc_gen[k + 1])
 		lh_send_succ(lh, k + 1);
 }
@@ -979,14 +993,14 @@ static void lh_resync(struct tally_lh *lh, const struct tally_lh_event *ev)
 	struct tally_lh_node *node = ev->node;
 	const struct tally_lmsg *msg = &ev->msg;
 
-	if (lh_resync_wrong(lh, node, msg)) {
+	if (lh_resync_wrong(lh, ev)) {
 		lh_violation(lh, node);
 		return;
 	}
 	node->up = true;
 	if (msg->mode || msg->gen)
 		lh_send(lh, node, TALLY_LM_SYNCED, 0, 0);
-	lh_imply(lh, node, msg->gen);
+	lh_imply(lh, ev);
 	lh_resync_chain(lh, node, msg);
 	if (lh->cur == node)
 		lh_resync_cur(lh, ev);
@@ -1033,19 +1047,19 @@ static void lh_msg(struct tally_lh *lh, const struct tally_lh_event *ev)
 		lh_cancel(lh, node);
 		break;
 	case TALLY_LM_REL:
-		lh_rel(lh, node, &ev->msg);
+		lh_rel(lh, ev);
 		break;
 	case TALLY_LM_DONE:
-		lh_done(lh, node, &ev->msg);
+		lh_done(lh, ev);
 		break;
 	case TALLY_LM_LOOK:
 		break;
 	case TALLY_LM_DOWN:
-		lh_down(lh, node, &ev->msg);
+		lh_down(lh, ev);
 		break;
 	case TALLY_LM_UPG:
-		lh_imply(lh, node, ev->msg.gen);
-		lh_upg(lh, ev);
+		if (lh_imply(lh, ev))
+			lh_upg(lh, ev);
 		break;
 	case TALLY_LM_LOST:
 		if (ev->msg.next_gen == lh->gen)

@@ -90,6 +90,11 @@
  * the lock now, after FAA(+W) where that is needed.  A holder that does not
  * answer is the driver's to fence: SESSION_END.
  *
+ * Passes.  The driver makes the pass of a generation, which nobody can guess, and
+ * puts it into GRANT and UPGRADED, and into SUCC under that of the tenure that SUCC
+ * is for (struct tally_lmsg).  So a node has the pass of a tenure only if it has or
+ * had that tenure, whatever else it was told or says.
+ *
  * Grace.  A lock of class external that is made within one lease after the
  * start of an unclean home is made with TALLY_LH_GRACE: its word is born with W
  * set, requests queue, and GRACE_OVER lets the first one in.  The word is
@@ -164,7 +169,7 @@ struct tally_lh_actions;
  * @via: node that handed it over, or NULL
  * @gen: its generation
  * @suc: announced successors, in order; NULL with @suc_gen if that session is
- *	dead
+ *	dead, or has had that tenure
  * @suc_gen: generations announced, 0 behind the last
  * @shared: shared holders of managed tenures
  * @ng: last generation given
@@ -216,6 +221,7 @@ struct tally_lh_event {
 	u64 state;	/* state word now */
 	u64 token;	/* token word now, read after @state */
 	u64 old;	/* the state word before a loopback operation */
+	bool proven;	/* MSG: msg.pass is that of msg.gen */
 	struct tally_lmsg msg;	/* MSG: the message */
 };
 

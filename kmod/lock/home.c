@@ -5,6 +5,7 @@
  * word are noted and taken up by a work item.
  */
 #include <linux/mempool.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include "base/work.h"
 #include "client/view.h"
@@ -33,6 +34,7 @@ struct home_op {
 	bool done;	/* it has completed, not yet taken up */
 };
 
+static siphash_key_t home_key;	/* makes passes */
 static mempool_t *home_ops;
 static const struct tally_lock_local *home_local;
 
@@ -118,21 +120,57 @@ struct tally_handle *tally_lock_home_user(struct tally_lock_home *h)
 	return handle;
 }
 
+/* What only the holder of @gen gets. Ids begin anew with each start of a node. */
+static u64 home_pass(struct tally_lock_home *h, u64 gen)
+{
+	const struct tally_object *object = &h->object;
+
+	return siphash_4u64(home_node_of(h)->incarnation,
+			    (u64)object->arena->id << 32 | object->id,
+			    object->generation, gen, &home_key);
+}
+
+/* SUCC names a node; our own users are reached by REL and GRANT. */
+static void home_name_next(struct tally_lock_home *h, u16 slot,
+			   struct tally_msg_lock *body)
+{
+	u64 gen = be64_to_cpu(body->next_gen), pass = home_pass(h, gen);
+	struct tally_session *next;
+
+	next = slot > TALLY_SLOT_HOME ?
+	       tally_session_at(home_node_of(h), slot) : NULL;
+	if (!next)
+		return;
+	strscpy(body->next, next->name, sizeof(body->next));
+	body->pass = cpu_to_be64(pass ^ home_pass(h, be64_to_cpu(body->gen)));
+	body->last = cpu_to_be64(tally_lock_proof(&next->ticket, &body->object,
+						  gen, pass));
+	tally_session_put(next);
+}
+
+static void home_send_own(struct tally_lock_home *h,
+			  const struct tally_lmsg *msg)
+{
+	struct tally_handle *handle = tally_lock_home_user(h);
+
+	if (!handle)
+		return;
+	home_local->message(handle, msg, NULL);
+	tally_handle_put(handle);
+}
+
 /* A session without a live conn gets nothing: RESYNC makes up for it. */
 static void home_send(struct tally_lock_home *h, u16 slot,
-		      const struct tally_lmsg *msg)
+		      struct tally_lmsg *msg)
 {
 	struct tally_node *node = home_node_of(h);
-	struct tally_session *s, *next = NULL;
-	struct tally_handle *handle;
 	struct tally_msg_lock body;
+	struct tally_session *s;
 
+	if (msg->type == TALLY_LM_GRANT || msg->type == TALLY_LM_UPGRADED)
+		msg->pass = home_pass(h, msg->gen);
 	if (slot == TALLY_SLOT_HOME) {
-		handle = tally_lock_home_user(h);
-		if (!handle)
-			return;
-		home_local->message(handle, msg, NULL);
-		tally_handle_put(handle);
+		home_send_own(h, msg);
 		return;
 	}
 	s = tally_session_at(node, slot);
@@ -140,12 +178,8 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 		return;
 	tally_lock_encode(&body, h->object.arena->id, h->object.id,
 			  h->object.generation, msg);
-	/* SUCC names a node; our own users are reached by REL and GRANT. */
-	if (msg->next_slot > TALLY_SLOT_HOME)
-		next = tally_session_at(node, msg->next_slot);
-	if (next)
-		strscpy(body.next, next->name, sizeof(body.next));
-	tally_session_put(next);
+	if (msg->type == TALLY_LM_SUCC)
+		home_name_next(h, msg->next_slot, &body);
 	trace_tally_lock_message(true, h->object.arena->id, h->object.id,
 				 msg->type, msg->gen);
 	tally_stat_inc(&node->stats, TALLY_STAT_LOCK_MSG);
@@ -153,8 +187,7 @@ static void home_send(struct tally_lock_home *h, u16 slot,
 	tally_session_put(s);
 }
 
-static void home_act(struct tally_lock_home *h,
-		     const struct tally_lh_action *a)
+static void home_act(struct tally_lock_home *h, struct tally_lh_action *a)
 {
 	struct tally_op op = { .type = TALLY_OP_FAA };
 	struct tally_session *s;
@@ -517,8 +550,10 @@ static void home_event(struct tally_lock_home *h, struct tally_lh_node *node,
 		.slot = node->slot,
 	};
 
-	if (msg)
+	if (msg) {
 		ev.msg = *msg;
+		ev.proven = msg->pass && msg->pass == home_pass(h, msg->gen);
+	}
 	tally_lock_home_step(h, &ev);
 }
 
@@ -679,6 +714,7 @@ void tally_lock_homes_each(struct tally_node *node,
 int tally_lock_homes_init(const struct tally_lock_local *local)
 {
 	home_local = local;
+	get_random_bytes(&home_key, sizeof(home_key));
 	home_ops = mempool_create_kmalloc_pool(HOME_OPS,
 					       sizeof(struct home_op));
 	return home_ops ? 0 : -ENOMEM;

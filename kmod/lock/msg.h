@@ -15,30 +15,30 @@ enum tally_lmsg_type {
 	/* client to home */
 	TALLY_LM_ENQUEUE	= 1,	/* mode, flags TRY */
 	TALLY_LM_CANCEL		= 2,
-	TALLY_LM_REL		= 3,	/* gen, flags VALUE_BAD, value block */
-	TALLY_LM_DONE		= 4,	/* gen, value block; handed over */
+	TALLY_LM_REL		= 3,	/* gen, pass, flags VALUE_BAD */
+	TALLY_LM_DONE		= 4,	/* gen, pass; handed over */
 	TALLY_LM_LOOK		= 5,	/* hint: my field left a word with W */
-	TALLY_LM_DOWN		= 6,	/* gen, a shared tenure from now on */
-	TALLY_LM_UPG		= 7,	/* gen, a shared tenure; asks for X */
+	TALLY_LM_DOWN		= 6,	/* gen, pass: shared from now on */
+	TALLY_LM_UPG		= 7,	/* gen, pass: shared, asks for X */
 	TALLY_LM_LOST		= 8,	/* next_gen of a doubtful HANDOVER */
 	TALLY_LM_BUSY		= 9,	/* gen; answers REVOKE, IDLE_ONLY */
-	/* mode of the pending request or 0; gen held or 0; last; flags */
+	/* mode of the pending request or 0; gen held or 0, pass; last; flags */
 	TALLY_LM_RESYNC		= 10,
 	TALLY_LM_RESYNC_END	= 11,	/* no lock: the snapshot is complete */
 
 	/* home to client */
-	TALLY_LM_GRANT		= 17,	/* gen, mode, flags VALUE_BAD, value */
-	TALLY_LM_SUCC		= 18,	/* gen, next_{slot,session,gen} */
+	TALLY_LM_GRANT		= 17,	/* gen, pass, mode */
+	TALLY_LM_SUCC		= 18,	/* gen, next_{slot,session,gen}, pass */
 	TALLY_LM_REVOKE		= 19,	/* gen, 0: a fast tenure; mode, flags */
 	TALLY_LM_CANCELLED	= 20,
 	TALLY_LM_DENIED		= 21,
-	TALLY_LM_UPGRADED	= 22,	/* gen of the new X tenure */
+	TALLY_LM_UPGRADED	= 22,	/* gen of the new X tenure, pass */
 	TALLY_LM_SYNCED		= 23,	/* RESYNC of this lock is processed */
 	/* settings, not for the tables: flags; gen: grants; last: ms */
 	TALLY_LM_SET		= 24,
 
 	/* client to client */
-	TALLY_LM_HANDOVER	= 33,	/* next_session, next_gen, value */
+	TALLY_LM_HANDOVER	= 33,	/* next_session, next_gen, pass */
 };
 
 /* Modes of a tenure or a request; 0 is none. */
@@ -78,7 +78,9 @@ struct tally_lock_set {
  * @next_session: SUCC, HANDOVER: session of the successor at the home
  * @gen: generation of a managed tenure, which is its tenure number; 0: none
  * @next_gen: SUCC, HANDOVER, LOST: generation of the successor
- * @last: RESYNC: the highest generation the client ever accepted
+ * @last: RESYNC: the highest generation the client ever accepted; SUCC, HANDOVER:
+ *	the proof, which is the drivers' affair
+ * @pass: pass of the tenure @gen, HANDOVER: @next_gen; SUCC: both, by exclusive or
  */
 struct tally_lmsg {
 	u8 type;
@@ -91,6 +93,7 @@ struct tally_lmsg {
 	u64 gen;
 	u64 next_gen;
 	u64 last;
+	u64 pass;
 };
 
 #endif

@@ -218,8 +218,20 @@ int tally_lock_notice(struct tally_handle *handle, u16 type, const void *body,
 }
 
 /*
+ * It is only accused: its link may be what another home's locks go over, and the
+ * home of this one may have told it nonsense to have it cut off.
+ */
+static void lock_forged(struct tally_session *from)
+{
+	tally_stat_inc(&from->node->stats, TALLY_STAT_MALFORMED);
+	tally_node_event(from->node, "violation", from->name,
+			 "a lock handed over that it does not have");
+}
+
+/*
  * Another client hands the lock over. Its message names our session with the
- * home; that we wait, and for which generation, is for the table to judge.
+ * home, whose word it must have; that we wait, and for which generation, is for
+ * the table to judge.
  */
 static int lock_handover(struct tally_session *from,
 			 const struct tally_msg_lock *lock)
@@ -227,16 +239,23 @@ static int lock_handover(struct tally_session *from,
 	struct tally_session *home;
 	struct tally_handle *handle;
 	struct tally_lmsg msg;
+	bool proven;
 
 	if (tally_lock_decode(lock, &msg))
 		return -EPROTO;
 	home = tally_session_find(from->node, msg.next_session);
 	if (!home)
 		return 0;	/* ended meanwhile */
+	proven = msg.last == tally_lock_proof(&home->ticket, &lock->object,
+					      msg.next_gen, msg.pass);
 	handle = tally_views_by_id(home, &lock->object);
 	tally_session_put(home);
-	if (!handle)
+	if (!proven)
+		lock_forged(from);
+	if (!proven || !handle) {
+		tally_handle_put(handle);
 		return 0;
+	}
 	if (handle->ops == tally_type(TALLY_TYPE_LOCK))
 		tally_lock_client_message(handle, &msg, NULL);
 	tally_handle_put(handle);

@@ -3,6 +3,7 @@
 #ifndef TALLY_LOCK_WIRE_H
 #define TALLY_LOCK_WIRE_H
 
+#include <linux/siphash.h>
 #include "lock/msg.h"
 #include "object/wire.h"
 
@@ -42,8 +43,8 @@ static_assert(sizeof(struct tally_rep_who) == 40);
  * @flags: flags of that message
  * @reserved: zero
  * @gen: generation of the tenure
- * @token: zero
- * @last: RESYNC: highest generation ever accepted
+ * @pass: of that tenure; SUCC: and of the successor's
+ * @last: RESYNC: highest generation ever accepted; SUCC, HANDOVER: proof
  * @next_gen: SUCC, HANDOVER, LOST: generation of the successor
  * @next_session: SUCC, HANDOVER: id of the successor's session with the home
  * @next: SUCC: name of the successor, NUL-padded
@@ -55,7 +56,7 @@ struct tally_msg_lock {
 	u8	flags;
 	u8	reserved[5];
 	__be64	gen;
-	__be64	token;
+	__be64	pass;
 	__be64	last;
 	__be64	next_gen;
 	__be64	next_session;
@@ -66,5 +67,7 @@ void tally_lock_encode(struct tally_msg_lock *body, u32 arena, u32 object,
 		       u32 generation, const struct tally_lmsg *msg);
 int tally_lock_decode(const struct tally_msg_lock *body,
 		      struct tally_lmsg *msg);
+u64 tally_lock_proof(const siphash_key_t *key,
+		     const struct tally_wire_object *which, u64 gen, u64 pass);
 
 #endif

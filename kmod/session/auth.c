@@ -172,3 +172,22 @@ int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		memcpy(tag, mac, TALLY_TAG_SIZE);
 	return err;
 }
+
+/*
+ * What signs words to the peer that a third node brings: not the session key, as
+ * that is another one with each link.
+ */
+int tally_auth_ticket(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		      siphash_key_t *ticket)
+{
+	__le64 mac[TALLY_MAC_SIZE / sizeof(__le64)];
+	int err = auth_mac(auth, key, TALLY_MAC_SIZE, "tally ticket", NULL, 0,
+			   (u8 *)mac);
+
+	if (err)
+		return err;
+	ticket->key[0] = le64_to_cpu(mac[0]);
+	ticket->key[1] = le64_to_cpu(mac[1]);
+	memzero_explicit(mac, sizeof(mac));
+	return 0;
+}

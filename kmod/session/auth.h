@@ -5,6 +5,7 @@
 
 #include <crypto/hash.h>
 #include <linux/mutex.h>
+#include <linux/siphash.h>
 #include <linux/types.h>
 #include "base/wire.h"
 
@@ -63,5 +64,7 @@ int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		   const struct tally_cm_req *req, u32 qpn,
 		   u8 tag[TALLY_TAG_SIZE]);
+int tally_auth_ticket(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		      siphash_key_t *ticket);
 
 #endif

@@ -382,6 +382,8 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl, u8 lanes,
 	bool opened = false;
 	u32 i;
 
+	if (!resumed && tally_auth_ticket(&s->node->auth, key, &s->ticket))
+		return -ENOTCONN;
 	spin_lock_irqsave(&s->lock, flags);
 	if (!s->conns && !s->announced &&
 	    tally_session_set_state(s, TALLY_SESSION_OPENING, 0)) {
@@ -463,6 +465,7 @@ static void session_free(struct work_struct *work)
 	s->owner_ops->put(s->peer);
 	tally_node_put(s->node);
 	memzero_explicit(s->key, sizeof(s->key));
+	memzero_explicit(&s->ticket, sizeof(s->ticket));
 	kfree_rcu(s, rcu);
 }
 

@@ -19,6 +19,7 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
+#include <linux/siphash.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -57,7 +58,8 @@ enum tally_session_state {
  * @peer_slot: the peer's node slot in our words (2..; 1 is ourselves)
  * @dev: the device its conns run on, referenced
  * @pd: its protection domain: lanes, and every MR the peer may reach
- * @key: session key, signs lane tags
+ * @key: session key of this link, signs lane tags
+ * @ticket: key of the first one: signs what third nodes bring; outlives links
  * @lease_ms: agreed lease
  * @initiator: we connected
  * @lock: protects all that follows; spin_lock_irqsave
@@ -114,6 +116,7 @@ struct tally_session {
 	struct tally_dev *dev;
 	struct ib_pd *pd;
 	u8 key[TALLY_MAC_SIZE];
+	siphash_key_t ticket;
 	u32 lease_ms;
 	bool initiator;
 	spinlock_t lock;	/* all below but @upcall */

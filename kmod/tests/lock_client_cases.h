@@ -395,7 +395,8 @@ static inline bool lmsg_equal(const struct tally_lmsg *a,
 {
 	return a->type == b->type && a->mode == b->mode &&
 	       a->flags == b->flags && a->gen == b->gen &&
-	       a->last == b->last && a->next_gen == b->next_gen &&
+	       a->last == b->last && a->pass == b->pass &&
+	       a->next_gen == b->next_gen &&
 	       a->next_slot == b->next_slot && a->next_session == b->next_session;
 }
 
@@ -403,7 +404,7 @@ static inline bool lc_succ_equal(const struct tally_lc_succ *a,
 				 const struct tally_lc_succ *b)
 {
 	return a->gen == b->gen && a->session == b->session &&
-	       a->slot == b->slot;
+	       a->pass == b->pass && a->slot == b->slot;
 }
 
 /* What a user wants counts only while it wants it. */
@@ -423,12 +424,13 @@ static inline bool lc_equal(const struct tally_lc *a, const struct tally_lc *b)
 	       a->unsynced == b->unsynced && a->fast == b->fast &&
 	       a->rv == b->rv && a->canc == b->canc && a->try == b->try &&
 	       a->want == b->want && lc_want_equal(a, b) && a->slot == b->slot &&
-	       a->err == b->err && a->gen == b->gen &&
+	       a->err == b->err && a->gen == b->gen && a->pass == b->pass &&
 	       a->tenure == b->tenure && a->last == b->last &&
 	       a->users == b->users && a->inside == b->inside &&
 	       a->claim == b->claim && a->cache == b->cache &&
 	       a->budget == b->budget && a->spent == b->spent &&
 	       a->force == b->force && a->parked == b->parked &&
+	       a->parked_pass == b->parked_pass &&
 	       a->session == b->session && a->early == b->early &&
 	       a->early_rv == b->early_rv &&
 	       a->early_force == b->early_force &&

@@ -41,7 +41,10 @@ struct lh_case {
 
 #define EV(_kind, ...) { .kind = TALLY_LHE_##_kind, ##__VA_ARGS__ }
 #define RECV(_type, _state, ...) \
-	EV(MSG, .state = (_state), \
+	EV(MSG, .state = (_state), .proven = true, \
+	   .msg = { .type = TALLY_LM_##_type, ##__VA_ARGS__ })
+#define FORGED(_type, ...) \
+	EV(MSG, .state = W_SET, \
 	   .msg = { .type = TALLY_LM_##_type, ##__VA_ARGS__ })
 #define MX	.mode = TALLY_LMODE_X
 #define MS	.mode = TALLY_LMODE_S
@@ -425,6 +428,7 @@ static inline const char *lh_case_run(const struct lh_case *c)
 #undef SWEEP
 #undef EV
 #undef RECV
+#undef FORGED
 #undef MX
 #undef MS
 #undef FORCED

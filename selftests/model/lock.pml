@@ -29,6 +29,9 @@
  *   TOKENS     the token word and the order of tokens
  *   CHAIN=n    successors announced ahead, 1 to 3 (default 2: with three clients
  *              a third one is there only beside one that is dead)
+ *   EVIL=n     client 2 keeps to no rule: it says n things, whatever they may be,
+ *              by message alone, and hears all; then it is not asserted that
+ *              others get the lock
  *   BUG_*      brings a mistake back: see mistakes
  */
 #ifndef NC
@@ -79,6 +82,12 @@
 #if defined(REJOIN) || defined(RESTART)
 #define EPOCHS
 #endif
+#ifdef EVIL
+#define BAD(i) (i == 2)
+#define GENS 8  /* it speaks of generations below */
+#else
+#define BAD(i) false
+#endif
 #define EPOCH 100	/* tokens after a restart begin here */
 
 #define X 1
@@ -100,13 +109,13 @@
 /* client -> home */
 #define ENQ  1 /* a=mode b=try            */
 #define CAN  2
-#define REL  3 /* a=gen                   */
-#define DONE 4 /* a=gen                   */
+#define REL  3 /* a=gen b=shows its pass  */
+#define DONE 4 /* a=gen b=shows its pass  */
 #define REL0 5 /* look at the word again  */
-#define DOWN 6 /* a=gen                   */
-#define UPG  7 /* a=gen                   */
+#define DOWN 6 /* a=gen b=shows its pass  */
+#define UPG  7 /* a=gen b=shows its pass  */
 #define LOST 8 /* a=gen handed over, delivery unknown */
-#define RSY  9 /* a=pending b=held gen c=last gen     */
+#define RSY  9 /* a=pending b=held gen c=last gen; 64 in a: no pass of b */
 #define BUSY 10 /* a=gen: asked whether idle, and is not */
 /* home -> client */
 #define GRANT 11 /* a=gen                 */
@@ -273,6 +282,7 @@ hidden byte stop;
 #define ISIN(j) (val[j] && (st[j]==HOLD || st[j]==CACHED || st[j]==DNF || st[j]==UPF || st[j]==UPW))
 #define ISX(j) (ISIN(j) && md[j]==X)
 
+/* what client 2 believes to have is nothing if it is EVIL */
 inline mutex()
 {
 	assert(!(ISX(0) && (ISIN(1) || ISIN(2))));
@@ -331,10 +341,10 @@ inline release(i)
 #ifdef PBREAK
 		lh[i] = sg[i]; lhn[i] = sn[i];
 #endif
-		TOHOME(i, DONE, g[i], 0, 0);
+		TOHOME(i, DONE, g[i], 1, 0);
 		st[i] = IDLE; forget(i)
 	:: else ->
-		TOHOME(i, REL, g[i], 0, 0);
+		TOHOME(i, REL, g[i], 1, 0);
 		st[i] = IDLE; forget(i)
 	fi;
 #ifdef BUG_B4
@@ -595,7 +605,7 @@ end:	do
 		if :: st[i]==HOLD -> left[i]-- :: else fi;
 		if
 		:: fast[i] -> release(i)
-		:: else -> TOHOME(i, REL, g[i], 0, 0); st[i] = IDLE; forget(i)
+		:: else -> TOHOME(i, REL, g[i], 1, 0); st[i] = IDLE; forget(i)
 		fi; NOBRKN(i) }
 #endif
 #ifdef BUDGET
@@ -622,7 +632,7 @@ end:	do
 		if :: resW[i] -> c2h[i]!REL0,0,0,0 :: else fi;
 		resW[i] = 0; st[i] = HOLD }
 	:: d_step { st[i]==HOLD && !fast[i] && md[i]==X ->
-		md[i] = S; TOHOME(i, DOWN, g[i], 0, 0);
+		md[i] = S; TOHOME(i, DOWN, g[i], 1, 0);
 		if :: sn[i] != NONE -> sn[i] = NONE; sg[i] = 0; rv[i] = 1 :: else fi }
 	:: d_step { st[i]==HOLD && fast[i] && md[i]==S && up[i] && (modes & X) && left[i] > 1 ->
 		left[i]--;
@@ -638,7 +648,7 @@ end:	do
 #endif
 		res[i] = 0 }
 	:: d_step { st[i]==HOLD && !fast[i] && md[i]==S && up[i] && (modes & X) && left[i] > 1 ->
-		left[i]--; st[i] = UPW; c2h[i]!UPG,g[i],0,0 }
+		left[i]--; st[i] = UPW; c2h[i]!UPG,g[i],1,0 }
 #endif
 	/* ---- messages ---- */
 	:: d_step { h2c[i]?mt,a,b,c -> crecv(i) }
@@ -998,9 +1008,15 @@ inline pump()
 }
 
 /*
- * Rule G: a message of i that names the generation of a member of the chain proves that all tenures before
- * that one have ended.
+ * Rule G: a message of i that has the pass of a member of the chain proves that all tenures before that one
+ * have ended. A pass comes from the home alone: with GRANT and UPGRADED, and with SUCC under the one of the
+ * tenure that SUCC is for.
  */
+#ifdef BUG_TICKET       /* the generation is enough */
+#define FORGED(i, gen, p) false
+#else
+#define FORGED(i, gen, p) (!(p) && ANN(i) && ANNGEN(i) == gen)
+#endif
 inline imply(i, gen)
 {
 #ifndef BUG_B31
@@ -1027,7 +1043,9 @@ inline do_done(i, gen)
 	imply(i, gen);
 #endif
 	if
-	:: cur != NONE && hg == gen -> assert(cur == i && sgn[0] != 0); handed(i)
+	:: cur != NONE && hg == gen && BAD(i) && (cur != i || sgn[0] == 0) -> skip
+	:: cur != NONE && hg == gen && !(BAD(i) && (cur != i || sgn[0] == 0)) ->
+		assert(cur == i && sgn[0] != 0); handed(i)
 	:: else
 	fi
 }
@@ -1036,11 +1054,12 @@ inline do_rel(i, gen)
 {
 	imply(i, gen);
 	if
+	:: BAD(i) && !(SH[i] != 0 && SH[i] == gen) && cur != i && hg == gen -> skip
 	:: SH[i] != 0 && SH[i] == gen -> SH[i] = 0; shrv = shrv & ~BIT(i)
 #ifdef BUG_B31
 	:: !(SH[i] != 0 && SH[i] == gen) && cur == i -> end_tenure()
 #else
-	:: !(SH[i] != 0 && SH[i] == gen) && cur != NONE && hg == gen -> assert(cur == i); end_tenure()
+	:: !(SH[i] != 0 && SH[i] == gen) && cur != NONE && hg == gen && !(BAD(i) && cur != i) -> assert(cur == i); end_tenure()
 #endif
 	:: else
 	fi
@@ -1052,14 +1071,30 @@ inline do_rel(i, gen)
 #define ALSO(k) (suc[k] != NONE)
 #endif
 
-/* the announcements are void: those that live go back to the head of the queue, in order; dead ones are dropped */
+#if CHAIN == 1
+#define CHAINED (suc[0] != NONE)
+#elif CHAIN == 2
+#define CHAINED (suc[0] != NONE || suc[1] != NONE)
+#else
+#define CHAINED (suc[0] != NONE || suc[1] != NONE || suc[2] != NONE)
+#endif
+/*
+ * While one that was announced lives nothing changes: i may have handed over what it could before. Mistake
+ * DOWNBURN: those that live go back to the head of the queue, in order, and their generations are void.
+ */
+#if defined(BUG_DOWNBURN) || defined(BUG_CHAINDOWN)
+#define STAYS false
+#else
+#define STAYS CHAINED
+#endif
 inline do_down(i, gen)
 {
 #ifndef BUG_DOWNEARLY
 	imply(i, gen);
 #endif
 	if
-	:: cur == i && hg == gen ->
+	:: cur == i && hg == gen && STAYS -> skip
+	:: cur == i && hg == gen && !STAYS ->
 		k = len(hq);
 		if :: suc[0] != NONE -> hq!suc[0],X :: else fi;
 #if CHAIN > 1
@@ -1078,7 +1113,7 @@ inline do_down(i, gen)
 #ifdef BUG_DOWNEARLY
 	:: else
 #else
-	:: else -> assert(false)        /* it says of itself what the home does not know */
+	:: else -> assert(BAD(i))       /* it says of itself what the home does not know */
 #endif
 	fi
 }
@@ -1149,9 +1184,9 @@ inline do_cancel(i)
 inline do_upg(i, gen)
 {
 	if
-	:: SH[i] == gen && cur == NONE && QNONE && F == 0 && (i==0 || !SH[0]) && (i==1 || !SH[1]) && (i==2 || !SH[2]) ->
+	:: gen != 0 && SH[i] == gen && cur == NONE && QNONE && F == 0 && (i==0 || !SH[0]) && (i==1 || !SH[1]) && (i==2 || !SH[2]) ->
 		SH[i] = 0; shrv = shrv & ~BIT(i); raise_ng(); ng++; cur = i; hg = ng; via = NONE; crv = 0; TOCLI(i, UPGD, ng, 0, 0)
-	:: !(SH[i] == gen && cur == NONE && QNONE && F == 0 && (i==0 || !SH[0]) && (i==1 || !SH[1]) && (i==2 || !SH[2])) -> TOCLI(i, DENY, 0, 0, 0)
+	:: !(gen != 0 && SH[i] == gen && cur == NONE && QNONE && F == 0 && (i==0 || !SH[0]) && (i==1 || !SH[1]) && (i==2 || !SH[2])) -> TOCLI(i, DENY, 0, 0, 0)
 	fi
 }
 
@@ -1172,22 +1207,27 @@ inline do_upg(i, gen)
 inline hrecv(i)
 {
 	if
-	:: mt == ENQ -> do_enq(i, a, b)
+	:: mt == ENQ && BAD(i) && (cur == i || ANN(i) || SH[i] != 0 || QHAS(i)) -> skip
+	:: mt == ENQ && !(BAD(i) && (cur == i || ANN(i) || SH[i] != 0 || QHAS(i))) -> do_enq(i, a, b)
+	:: (mt == REL || mt == DONE || mt == DOWN || mt == UPG) && FORGED(i, a, b) -> assert(BAD(i))
+	:: mt == RSY && BAD(i) && b != 0 && (!MAYHOLD(i) || FORGED(i, b, !(a & 64))) -> skip
+	:: mt == RSY && BAD(i) && QHAS(i) && !hq??[eval(i),eval(a & 3)] -> skip
 	:: mt == CAN -> do_cancel(i)
-	:: mt == REL -> do_rel(i, a)
-	:: mt == DONE -> do_done(i, a)
+	:: mt == REL && !FORGED(i, a, b) -> do_rel(i, a)
+	:: mt == DONE && !FORGED(i, a, b) -> do_done(i, a)
 	:: mt == REL0 -> skip
 #ifdef ASK
 	:: mt == BUSY -> do_busy(i, a)
 #endif
-	:: mt == DOWN -> do_down(i, a)
-	:: mt == UPG -> imply(i, a); do_upg(i, a)
+	:: mt == DOWN && !FORGED(i, a, b) -> do_down(i, a)
+	:: mt == UPG && !FORGED(i, a, b) -> imply(i, a); do_upg(i, a)
 	:: mt == LOST ->
 		if
 		:: cur != NONE && hg == a -> grant(cur)
 		:: else
 		fi
-	:: mt == RSY ->
+	:: mt == RSY && !(BAD(i) && b != 0 && (!MAYHOLD(i) || FORGED(i, b, !(a & 64)))) &&
+	   !(BAD(i) && QHAS(i) && !hq??[eval(i),eval(a & 3)]) ->
 #ifdef BREAK
 		hup[i] = 1;
 #endif
@@ -1201,10 +1241,22 @@ inline hrecv(i)
 		assert(b == 0 || cur == i || ANN(i) || SH[i] != 0);
 #endif
 		assert(!QHAS(i) || hq??[eval(i),eval(a & 3)]);
+		assert(!FORGED(i, b, !(a & 64)));
 		/* settle the tenures the home has on record for i */
 		imply(i, b);
 		if
+#ifdef BUG_PASSRSY      /* it is believed to have had what was announced to it */
 		:: ANN(i) && ANNGEN(i) <= c -> z2 = ANNGEN(i); imply(i, z2); z2 = 0
+#else
+		/* it says that it has had it: its place is as that of a dead one */
+		:: suc[0] == i && sgn[0] <= c -> suc[0] = NONE
+#if CHAIN > 1
+		:: suc[1] == i && sgn[1] <= c -> suc[1] = NONE
+#endif
+#if CHAIN > 2
+		:: suc[2] == i && sgn[2] <= c -> suc[2] = NONE
+#endif
+#endif
 #ifndef BUG_CHAINRSY
 #if CHAIN > 1
 		/* it waits: what was announced to it may have been lost */
@@ -1217,7 +1269,13 @@ inline hrecv(i)
 		:: else
 		fi;
 		if
-		:: cur == i && b == hg && (a & 16) -> do_down(i, b)
+		:: cur == i && b == hg && (a & 16) -> do_down(i, b);
+			if
+			:: cur == i ->
+				if :: a & 32 -> TOCLI(i, DENY, 0, 0, 0) :: else fi;
+				crv = 0; if :: sgn[0] != 0 -> succ_to(i, hg, 0) :: else fi
+			:: else
+			fi
 		:: cur == i && !(b == hg && (a & 16)) && (b == hg || hg > c) ->
 			if
 			:: b != hg && !(a & 32) -> grant(i)
@@ -1363,7 +1421,10 @@ end:	do
 		:: QNONE fi }
 #ifdef ADMIN
 	:: d_step { adm > 0 && hm == FASTM -> adm--; fb = 1; ng++; hm = SETW }
-	:: d_step { adm > 0 && hm == MAN && cur != NONE -> adm--; ng++; TOCLI(cur, REVK, hg, 1, 0) }
+	/* it cannot answer for a tenure whose HANDOVER has not come */
+	:: d_step { adm > 0 && hm == MAN && cur != NONE -> adm--; ng++;
+		if :: via != NONE -> grant(cur) :: else fi;
+		TOCLI(cur, REVK, hg, 1, 0) }
 	:: d_step { adm > 0 && hm == MAN && (SH[0] || SH[1] || SH[2]) -> adm--; ng++;
 		k = 0;
 		do
@@ -1437,6 +1498,84 @@ end:	do
 	od
 }
 
+#ifdef EVIL
+byte say = EVIL;
+byte knows;             /* passes, by generation */
+byte under[GENS];       /* of this one the pass is known under that of another */
+byte follows[GENS];     /* and the home gave its word for this client, plus 1 */
+
+#define KNOWS(gen) ((knows >> (gen)) & 1)
+
+/* 2 hears of a generation; what was under its pass is known as well */
+inline deduce()
+{
+	k = 1;
+	do
+	:: k < GENS -> if :: under[k] != 0 && KNOWS(under[k]) -> knows = knows | BIT(k) :: else fi; k++
+	:: k >= GENS -> break
+	od; k = 0
+}
+
+inline hears()
+{
+	if
+	:: (mt == GRANT || mt == UPGD) && a < GENS -> knows = knows | BIT(a)
+	:: mt == SUCC && b != NONE && c < GENS -> under[c] = a; follows[c] = (b & 7) + 1;
+#ifdef BUG_PASSBARE     /* SUCC tells the pass of the next as it is */
+		knows = knows | BIT(c)
+#endif
+	:: else
+	fi;
+	deduce()
+}
+
+#ifdef BUG_PROOF        /* whoever hands over is believed */
+#define MAYHAND(i, gen) true
+#else
+#define MAYHAND(i, gen) (KNOWS(gen) && follows[gen] == i+1)
+#endif
+#define SAYS(ty, x, y, w) say > 0 && up[2] && nfull(c2h[2]) -> say--; c2h[2]!ty,x,y,w
+#define OF(gen) \
+	:: d_step { gen <= ng + 1 && SAYS(REL, gen, KNOWS(gen), 0) } \
+	:: d_step { gen <= ng + 1 && SAYS(DONE, gen, KNOWS(gen), 0) } \
+	:: d_step { gen <= ng + 1 && SAYS(DOWN, gen, KNOWS(gen), 0) } \
+	:: d_step { gen <= ng + 1 && SAYS(UPG, gen, KNOWS(gen), 0) } \
+	:: d_step { gen <= ng + 1 && SAYS(LOST, gen, 0, 0) } \
+	:: d_step { gen <= ng + 1 && say > 0 && nfull(cc[0]) && MAYHAND(0, gen) -> say--; cc[0]!2,gen } \
+	:: d_step { gen <= ng + 1 && say > 0 && nfull(cc[1]) && MAYHAND(1, gen) -> say--; cc[1]!2,gen }
+#ifdef BREAK
+#define RESUMES(x, y, w) d_step { !up[2] && val[2] -> up[2] = 1; c2h[2]!RSY,x,y,w }
+#define LISTS(gen) \
+	:: d_step { gen <= ng && !up[2] && val[2] -> up[2] = 1; c2h[2]!RSY,(KNOWS(gen) -> 0 : 64),gen,gen } \
+	:: d_step { gen <= ng && !up[2] && val[2] -> up[2] = 1; c2h[2]!RSY,(KNOWS(gen) -> 16 : 80),gen,gen }
+#endif
+
+proctype Evil()
+{
+end:	do
+	:: d_step { h2c[2]?mt,a,b,c -> hears() }
+	:: d_step { CCHAS(2,0) -> CCGET(2,0); if :: z < GENS -> knows = knows | BIT(z) :: else fi; z = 0; deduce() }
+	:: d_step { CCHAS(2,1) -> CCGET(2,1); if :: z < GENS -> knows = knows | BIT(z) :: else fi; z = 0; deduce() }
+	:: d_step { SAYS(ENQ, X, 0, 0) }
+	:: d_step { SAYS(ENQ, S, 0, 0) }
+	:: d_step { SAYS(CAN, 0, 0, 0) }
+	:: d_step { SAYS(REL0, 0, 0, 0) }
+	OF(1) OF(2) OF(3) OF(4) OF(5)
+#ifdef BREAK
+	:: d_step { flt > 0 && up[2] ->
+		flt--; up[2] = 0;
+		do :: nempty(c2h[2]) -> c2h[2]?mt,a,b,c :: empty(c2h[2]) -> break od;
+		do :: nempty(h2c[2]) -> h2c[2]?mt,a,b,c :: empty(h2c[2]) -> break od;
+		hup[2] = 0 }
+	:: RESUMES(0, 0, 255)
+	:: RESUMES(0, 0, 0)
+	:: RESUMES(X, 0, 255)
+	LISTS(1) LISTS(2) LISTS(3) LISTS(4)
+#endif
+	od
+}
+#endif
+
 /* quiescence: none waits, bookkeeping equals reality */
 #define FX(i) (val[i] && st[i]==CACHED && fast[i] && md[i]==X)
 #define FS(i) (val[i] && st[i]==CACHED && fast[i] && md[i]==S)
@@ -1463,7 +1602,11 @@ proctype Mon()
 init {
 	atomic {
 		left[0] = L0; left[1] = L1; left[2] = L2;
-		run Client(0, M0); run Client(1, M1); run Client(2, M2);
-		run Home(); run Mon()
+		run Client(0, M0); run Client(1, M1);
+#ifdef EVIL
+		run Evil(); run Home()
+#else
+		run Client(2, M2); run Home(); run Mon()
+#endif
 	}
 }

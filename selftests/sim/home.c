@@ -114,6 +114,7 @@ static void home_heard(const struct event *ev)
 		home_step(ev->lock, (struct tally_lh_event){
 			.kind = TALLY_LHE_MSG,
 			.node = home_node(ev->node, ev->lock, true),
+			.proven = true,
 			.msg = ev->msg,
 		});
 		return;

@@ -231,6 +231,25 @@ static bool mistaken_home(int i, struct tally_lmsg *msg)
 	return false;
 }
 
+/* Rule G and REL, for one that only says that it has had the tenure. */
+static void mistaken_resync(const struct tally_lmsg *msg)
+{
+	int k = tally_lh_announced(&W.lh, &W.node[EVIL]);
+
+	if (k < 0 || W.node[EVIL].up || msg->gen ||
+	    (msg->type == TALLY_LM_RESYNC && msg->last < W.lh.suc_gen[k]))
+		return;
+	W.node[EVIL].up = true;
+	home_event((struct tally_lh_event){
+		.kind = TALLY_LHE_MSG,
+		.slot = slot_of(EVIL),
+		.node = &W.node[EVIL],
+		.proven = true,
+		.msg = { .type = TALLY_LM_REL, .gen = W.lh.suc_gen[k] },
+	});
+	W.node[EVIL].up = false;
+}
+
 static bool step_to_home(int i)
 {
 	struct xclient *c = &W.c[i];
@@ -239,8 +258,12 @@ static bool step_to_home(int i)
 	if (!c->c2h.n || c->hdown || c->ended)
 		return false;
 	msg = chan_get(&c->c2h);
+	if (opt.bug == BUG_PASSRSY && i == EVIL)
+		mistaken_resync(&msg);
 	if (!mistaken_home(i, &msg))
 		home_event((struct tally_lh_event){
+			.proven = msg.pass == pass_of(msg.gen) ||
+				  opt.bug == BUG_TICKET,
 			.kind = msg.type == TALLY_LM_RESYNC_END ?
 				TALLY_LHE_RESYNC_END : TALLY_LHE_MSG,
 			.slot = slot_of(i),
@@ -293,6 +316,8 @@ static bool step_to_client(int i, bool linked)
 	    (!linked && !(opt.nolink && c->h2c.m[0].type == TALLY_LM_SUCC)))
 		return false;
 	msg = chan_get(&c->h2c);
+	if (opt.evil && i == EVIL)
+		evil_hears(&msg);
 	if (!mistaken_client(c, &msg))
 		client_event(i, (struct tally_lc_event){
 			.kind = TALLY_LCE_MSG,
@@ -308,13 +333,16 @@ static struct tally_lmsg hand_get(struct xhand *h)
 		.type = TALLY_LM_HANDOVER,
 		.next_gen = h->gen[0],
 		.next_session = h->session[0],
+		.pass = h->pass[0],
 	};
 
 	h->n--;
 	memmove(&h->gen[0], &h->gen[1], HANDS - 1);
 	memmove(&h->session[0], &h->session[1], HANDS - 1);
+	memmove(&h->pass[0], &h->pass[1], HANDS - 1);
 	h->gen[HANDS - 1] = 0;
 	h->session[HANDS - 1] = 0;
+	h->pass[HANDS - 1] = 0;
 	return msg;
 }
 
@@ -327,6 +355,8 @@ static bool step_hand(int i, int from)
 	if (!h->n || !c->val)
 		return false;
 	ev.msg = hand_get(h);
+	if (opt.evil && i == EVIL)
+		evil_hears(&ev.msg);
 	if (opt.bug == BUG_SYNCPARK)
 		c->lc.unsynced = false;
 	if (opt.bug == BUG_B13)
@@ -401,6 +431,7 @@ void world_init(void)
 
 	memset(&W, 0, sizeof(W));
 	W.faults = opt.faults;
+	W.evil.left = opt.evil;
 	W.state = tally_lh_init(&W.lh, flags, 0);
 	for (i = 0; i < NC; i++) {
 		W.c[i].left = opt.left[i];
@@ -449,6 +480,8 @@ bool world_step(enum step s, int i)
 	case STEP_BREAK ... STEP_LOOP_BREAK:
 	case STEP_CLIENT_DOWN ... STEP_SESSION_END:
 		return world_fault(s, i);
+	case STEP_EVIL ... STEP_EVIL_LAST:
+		return !i && evil_step(s - STEP_EVIL);
 	case STEP_NO_LINK:
 		return step_to_client(i, false);
 	case STEP_GHOST:

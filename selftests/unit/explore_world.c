@@ -48,6 +48,7 @@ void chan_put(struct xchan *ch, const struct tally_lmsg *msg)
 		.next_slot = msg->next_slot,
 		.next_session = msg->next_session,
 		.next_gen = msg->next_gen,
+		.pass = msg->pass,
 	};
 }
 
@@ -67,6 +68,7 @@ struct tally_lmsg chan_get(struct xchan *ch)
 		.next_slot = m.next_slot,
 		.next_session = m.next_session,
 		.next_gen = m.next_gen,
+		.pass = m.pass,
 	};
 }
 
@@ -174,7 +176,8 @@ static void check_exclusion(void)
 
 	for (i = 0; i < NC; i++)
 		for (j = i + 1; j < NC; j++)
-			world_require(!holds(i) || !holds(j) ||
+			world_require((opt.evil && j == EVIL) ||
+				      !holds(i) || !holds(j) ||
 				      (holds(i) == TALLY_LMODE_S &&
 				       holds(j) == TALLY_LMODE_S),
 				      "two holders");
@@ -182,7 +185,7 @@ static void check_exclusion(void)
 
 static void check_token(int i, u8 mode, u64 token)
 {
-	if (!holds(i) || !opt.tokens)
+	if (!holds(i) || !opt.tokens || (opt.evil && i == EVIL))
 		return;
 	world_require(token > (mode == TALLY_LMODE_X ? W.max_any : W.max_x),
 		      "token does not grow");
@@ -230,6 +233,7 @@ static void client_hand(struct xclient *c, const struct tally_lmsg *msg)
 		return;
 	}
 	h->gen[h->n] = msg->next_gen;
+	h->pass[h->n] = msg->pass;
 	h->session[h->n++] = msg->next_session;
 	c->handed = opt.pbreak ? msg->next_gen : 0;
 	c->handed_to = opt.pbreak ? to : 0;
@@ -370,6 +374,7 @@ static void client_tidy(struct xclient *c)
 void client_event(int i, struct tally_lc_event ev)
 {
 	bool recalled = tally_lc_recalled(&W.c[i].lc);
+	const char *before = broken;
 	struct tally_lc_actions out;
 	int k;
 
@@ -382,6 +387,9 @@ void client_event(int i, struct tally_lc_event ev)
 		client_act(i, &out.a[k]);
 	world_require(W.c[i].users == W.c[i].lc.users, "users miscounted");
 	client_tidy(&W.c[i]);
+	/* What it says besides may bring it answers that are none. */
+	if (opt.evil && i == EVIL)
+		broken = before;
 	check_exclusion();
 }
 
@@ -424,15 +432,21 @@ static void loop_post(u8 kind, u16 slot, u64 delta)
 static void home_send(const struct tally_lh_action *a, u8 event)
 {
 	struct xclient *c = &W.c[client_of(a->slot)];
+	struct tally_lmsg msg = a->msg;
 
-	if (c->broken || c->ended)
+	if (c->broken || c->ended ||
+	    (opt.evil && c == &W.c[EVIL] && c->h2c.n == CHAN))
 		return;
 	if (opt.bug == BUG_B15 && event == TALLY_LHE_RESYNC_END)
 		return;
 	if (opt.bug == BUG_CHAINRSY && a->msg.type == TALLY_LM_SUCC &&
 	    c->lc.unsynced && a->msg.gen != W.lh.gen)
 		return;
-	chan_put(&c->h2c, &a->msg);
+	if (msg.type == TALLY_LM_GRANT || msg.type == TALLY_LM_UPGRADED)
+		msg.pass = pass_of(msg.gen);
+	if (msg.type == TALLY_LM_SUCC && msg.next_slot)
+		msg.pass = pass_of(msg.gen) ^ pass_of(msg.next_gen);
+	chan_put(&c->h2c, &msg);
 }
 
 static void home_act(const struct tally_lh_action *a, u8 event)
@@ -446,7 +460,8 @@ static void home_act(const struct tally_lh_action *a, u8 event)
 	else if (a->kind == TALLY_LHA_SEND)
 		home_send(a, event);
 	else if (a->kind == TALLY_LHA_VIOLATION)
-		world_fail("the home finds a client wrong");
+		world_require(opt.evil && client_of(a->slot) == EVIL,
+			      "the home finds a client wrong");
 	else if (a->kind == TALLY_LHA_WORD_BAD)
 		world_fail("the home finds the word bad");
 }

@@ -17,6 +17,11 @@
 #define HANDS	2
 #define LOOPS	4
 
+/* The client that may be evil, generations it speaks of, things it may say. */
+#define EVIL		2
+#define EVIL_GENS	8
+#define EVIL_STEPS	(10 * EVIL_GENS + 7)
+
 /* Beyond the bitmap: what client 3 has with the option "noslot". */
 #define SLOT_NO_BIT	60
 
@@ -63,6 +68,10 @@ enum bug {
 	BUG_CHAINEND,	/* a member whose session ended is waited for */
 	BUG_CHAINGAP,	/* the chain closes up over it at once */
 	BUG_CHAINRSY,	/* a member that resumes is not told its SUCC again */
+	BUG_TICKET,	/* whoever names a generation is believed to have it */
+	BUG_PROOF,	/* whoever hands over is believed to have had it */
+	BUG_PASSBARE,	/* SUCC tells the pass of the next to one that waits */
+	BUG_PASSRSY,	/* a resume is believed to have had what was announced */
 	BUGS,
 };
 
@@ -91,6 +100,7 @@ struct options {
 	bool loop;	/* the loopback QP may break */
 	bool tokens;	/* token word, CAS and FAA execute one after the other */
 	u8 faults;	/* how many of these */
+	u8 evil;	/* client 3 says so many things it should not */
 	enum bug bug;
 };
 
@@ -103,6 +113,7 @@ struct xmsg {
 	u8 next_slot;
 	u8 next_session;
 	u8 next_gen;
+	u8 pass;
 };
 
 struct xchan {
@@ -116,6 +127,7 @@ struct xhand {
 	u8 n;
 	u8 gen[HANDS];
 	u8 session[HANDS];
+	u8 pass[HANDS];
 };
 
 /* Kinds of loopback operation */
@@ -165,6 +177,15 @@ struct xclient {
 	bool again;	/* it has attached again */
 };
 
+/* What the evil client was told, by the generation it was told of. */
+struct xevil {
+	u8 left;		/* so much it may still say */
+	u32 knows;		/* passes */
+	u8 under[EVIL_GENS];	/* SUCC: its pass is under that of this one */
+	u8 slot[EVIL_GENS];	/* SUCC: for whom the home gave its word */
+	u8 session[EVIL_GENS];
+};
+
 struct world {
 	u64 state;
 	u64 token;
@@ -177,6 +198,7 @@ struct world {
 	struct tally_lh_node node[NC];
 	struct xop loop[LOOPS];
 	struct xclient c[NC];
+	struct xevil evil;
 };
 
 enum step {
@@ -198,6 +220,8 @@ enum step {
 	STEP_NO_LINK,
 	STEP_GHOST,
 	STEP_LATE,
+	STEP_EVIL,
+	STEP_EVIL_LAST = STEP_EVIL + EVIL_STEPS - 1,
 	STEP_MUST,	/* from here on: what happens by itself in the end */
 	STEP_UNLOCK = STEP_MUST,
 	STEP_EXEC,
@@ -228,6 +252,7 @@ void world_init(void);
 /* One step of client i (home steps ignore i); false if it cannot happen. */
 bool world_step(enum step s, int i);
 bool world_fault(enum step s, int i);
+bool evil_step(int what);
 /* Nothing happens by itself any more: no user waits, records equal reality. */
 void world_check_quiet(void);
 void world_print(void);
@@ -246,5 +271,7 @@ void loop_exec(struct xop *op);
 void client_init(int i);
 void client_event(int i, struct tally_lc_event ev);
 void home_event(struct tally_lh_event ev);
+u8 pass_of(u64 gen);
+void evil_hears(const struct tally_lmsg *msg);
 
 #endif

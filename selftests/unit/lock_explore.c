@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // needs: explore_world.c explore_steps.c explore_faults.c explore_quiet.c
-// needs: explore_print.c lock/fsm_client.c lock/fsm_home.c
+// needs: explore_print.c explore_evil.c lock/fsm_client.c lock/fsm_home.c
 /*
  * Walks through every reachable state of a small world around the real lock
  * tables, breadth first, and checks each one.
@@ -118,6 +118,14 @@ static const struct config configs[] = {
 	{ "loop", { L111, MIX, .hog = true, .loop = true, .faults = 1 } },
 	{ "loop-crash", { .left = { 1, 1, 0 }, ANY, .loop = true,
 			  .crash = true, .faults = 2 } },
+	{ "evil-cpu", { L111, .cpu = true, .evil = 2 } },
+	{ "evil-cpu-modes", { L111, .mode = { X, S, XS }, .cpu = true,
+			      .evil = 2 } },
+	{ "evil-cpu-updown", { .left = { 1, 1, 0 }, ANY, .cpu = true,
+			       .updown = true, .evil = 2 } },
+	{ "evil-cpu-break", { L111, .cpu = true, .brk = true, .faults = 1,
+			      .evil = 1 } },
+	{ "evil-words", { .left = { 1, 1, 0 }, ANY, .direct = true, .evil = 1 } },
 };
 
 static const struct config large[] = {
@@ -156,6 +164,13 @@ static const struct config large[] = {
 			    .faults = 2 } },
 	{ "force-all", { L111, ANY, .force = true, .cache = true, .try = true,
 			 .updown = true, .brk = true, .faults = 2 } },
+	{ "evil-cpu-3", { L111, ANY, .cpu = true, .updown = true, .cancel = true,
+			  .evil = 3 } },
+	{ "evil-cpu-faults", { L111, ANY, .cpu = true, .brk = true,
+			       .crash = true, .pbreak = true, .force = true,
+			       .faults = 2, .evil = 1 } },
+	{ "evil-words-3", { L111, ANY, .direct = true, .updown = true,
+			    .evil = 2 } },
 	{ "loop-faults", { L111, MIX, .loop = true, .crash = true,
 			   .brk = true, .faults = 2 } },
 };
@@ -225,6 +240,11 @@ static const struct config bugs[] = {
 			.faults = 1, .bug = BUG_CHAINGAP } },
 	{ "CHAINRSY", { L111, .cpu = true, .hog = true, .brk = true,
 			.faults = 1, .bug = BUG_CHAINRSY } },
+	{ "TICKET", { L111, .cpu = true, .evil = 1, .bug = BUG_TICKET } },
+	{ "PROOF", { L111, .cpu = true, .evil = 1, .bug = BUG_PROOF } },
+	{ "PASSBARE", { L111, .cpu = true, .evil = 1, .bug = BUG_PASSBARE } },
+	{ "PASSRSY", { L111, .cpu = true, .brk = true, .faults = 1, .evil = 1,
+		       .bug = BUG_PASSRSY } },
 };
 
 static u64 max_states = 40000000;
@@ -346,7 +366,8 @@ static bool expand(struct seen *s, const struct world *from, u32 id,
 			memcpy(&W, from, sizeof(W));
 		}
 	}
-	if (!quiet)
+	/* An evil client may keep the lock, or say that it has not got it. */
+	if (!quiet || opt.evil)
 		return true;
 	world_check_quiet();
 	*bad = STEPS * NC;
