@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 55
+plan 66
 
 # serves NODE: its session with the home carries requests: an object that was not
 # looked up before is found. A command might wait for one that is held.
@@ -71,6 +71,25 @@ check "it is gone" ends "$deleter"
 check_equal "no session was fenced" "$before" "$(session b)"
 check "the other lock is held" shows other/held state fast
 check "and given back" over two "$two"
+
+# A lock is deleted and made anew, and its holder has not heard of that.
+check "a lock" tally lock add t/l class region node a
+check "b has it" held one b t/l
+one=$begun
+stop_at forget
+check "it is deleted" tally lock del t/l node a
+check "its holder is about to be told" stopped_at forget
+check "it is made anew" tally lock add t/l class region node a
+check "nobody gets it yet: another node waits" waits two c t/l
+two=$begun
+check "since that of before may be held" shows t/l state grace
+check_fails "nor by a try" 125 'holds it' of a lock run t/l try -- true
+go_on forget
+check "the holder hears of it" begun_says one 'lost|deleted'
+wait "$one" 2> /dev/null
+check "and then the other has it" begun_says two held
+check "and gives it back" over two "$two"
+tally lock del t/l node a
 
 # A lock is deleted while a client is about to wait for it in its session.
 check "a lock" tally lock add t/l class region node a

@@ -43,6 +43,8 @@ enum tally_delay {
 	TALLY_DELAY_ACCEPT,
 	/* a device is asked whether it can do atomics */
 	TALLY_DELAY_PROBE,
+	/* client: the home wants an object forgotten, and no user knows */
+	TALLY_DELAY_FORGET,
 	__TALLY_DELAYS
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "base/delay.h"
 #include "client/views.h"
 
 #include "client/handle.h"
@@ -93,6 +94,7 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 	owed = tally_owed_alloc(id, generation);
 	if (!owed)
 		return -ENOMEM;
+	tally_delay(FORGET);
 	view = tally_view_by_id(s, arena);
 	if (view && id) {
 		err = forget_object(s, view, id, generation, owed);

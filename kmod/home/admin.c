@@ -44,12 +44,15 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 		tally_names_del(&arena->names, &object->by_name);
 		WRITE_ONCE(object->live, false);
 		WRITE_ONCE(object->deleted, true);
+		list_add_tail(&object->dying, &arena->dying);
 		tally_export_forget_object(object);
 	}
 	tally_delay(OBJECT_DEL);
 	watches_gone(arena, &object->watches);
 	if (object->config.type->deleted)
 		object->config.type->deleted(object);
+	scoped_guard(mutex, &arena->lock)
+		object->told = true;
 	tally_node_event(arena->node, "object_del", arena->config.name,
 			 object->config.name);
 	tally_object_put(object);	/* its name's */

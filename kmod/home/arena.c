@@ -319,6 +319,7 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 	INIT_LIST_HEAD(&arena->watch.list);
 	arena->watch.gone = arena_dev_gone;
 	xa_init(&arena->objects);
+	INIT_LIST_HEAD(&arena->dying);
 	arena->next_id = 1;
 	xa_init_flags(&arena->rights, XA_FLAGS_ALLOC1);
 	xa_init(&arena->attached);

@@ -151,6 +151,7 @@ struct tally_arena_config {
  * @objects: id -> struct tally_object, until they are freed; RCU
  * @next_id: ids are given once
  * @names: name -> object that is not deleted; RCU
+ * @dying: those that are, until they are freed
  * @rights: struct tally_right by ids in the order they were given
  * @rights_by_name: the same by the name of the peer
  * @attached: sessions that attached: node slot -> struct tally_attach
@@ -186,6 +187,7 @@ struct tally_arena {
 	struct xarray objects;
 	u32 next_id;
 	struct tally_names names;
+	struct list_head dying;
 	struct xarray rights;
 	struct tally_names rights_by_name;
 	struct xarray attached;

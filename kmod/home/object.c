@@ -21,6 +21,7 @@ static void object_free(struct work_struct *work)
 	if (object->created && type->destroy)
 		type->destroy(object);
 	mutex_lock(&arena->lock);
+	list_del(&object->dying);
 	if (object->id)
 		xa_erase(&arena->objects, object->id);
 	if (object->word != TALLY_NO_WORD)
@@ -88,6 +89,7 @@ struct tally_object *tally_object_new(struct tally_arena *arena,
 	kref_init(&object->ref);
 	INIT_LIST_HEAD(&object->opens);
 	INIT_LIST_HEAD(&object->watches);
+	INIT_LIST_HEAD(&object->dying);
 	INIT_WORK(&object->free, object_free);
 	object->arena = tally_arena_get(arena);
 	object->config = *config;
@@ -176,6 +178,25 @@ int tally_object_add(struct tally_object *object, const char **reason)
 		tally_node_event(arena->node, "object_add", arena->config.name,
 				 name);
 	return err;
+}
+
+/*
+ * May somebody still use one of the same name, which was deleted? Its sessions
+ * have not answered FORGET, or have ended but may not know. Process context.
+ */
+bool tally_object_haunted(struct tally_object *object)
+{
+	u64 now = ktime_get_boottime_ns();
+	struct tally_object *other;
+
+	guard(mutex)(&object->arena->lock);
+	list_for_each_entry(other, &object->arena->dying, dying)
+		if (other != object &&
+		    (other->users || !other->told ||
+		     now < READ_ONCE(other->used_until)) &&
+		    !strcmp(other->config.name, object->config.name))
+			return true;
+	return false;
 }
 
 /* An object of ours by name, referenced, or NULL. Any context. */

@@ -32,6 +32,10 @@ struct tally_object_config {
  * @created: the type's part was made
  * @live: it has its name; written under arena->lock
  * @deleted: its name is gone; written under arena->lock
+ * @told: and those who used it here know, likewise
+ * @used_until: CLOCK_BOOTTIME ns until which one whose session has ended may go on
+ *	with it; the type sets it, at the latest when a session closes it
+ * @dying: in arena->dying from then on, until it is freed
  * @opens: sessions that were given its address, struct tally_open; under
  *	arena->lock
  * @users: their number
@@ -50,6 +54,9 @@ struct tally_object {
 	bool created;
 	bool live;
 	bool deleted;
+	bool told;
+	u64 used_until;
+	struct list_head dying;
 	struct list_head opens;
 	u32 users;
 	struct list_head watches;
@@ -69,6 +76,7 @@ bool tally_object_exists(struct tally_node *node,
 			 const struct tally_wire_object *which);
 struct tally_object *tally_object_next(struct tally_arena *arena,
 				       unsigned long after);
+bool tally_object_haunted(struct tally_object *object);
 struct tally_object *tally_object_get(struct tally_object *object);
 void tally_object_put(struct tally_object *object);
 void tally_object_fill(struct tally_object *object, struct tally_open *open,

@@ -320,26 +320,54 @@ static void home_mend(struct tally_lock_home *h)
 	}
 }
 
-/* What a crashed home granted may be held for a lease of its after our start. */
-static u64 home_grace_end(struct tally_object *object)
+/*
+ * How long others may have the lock that this one knows nothing of, in jiffies; 0:
+ * they have not. What a crashed home granted may be held for a lease of its after our
+ * start; and one of that name that was deleted until all know it.
+ */
+static unsigned long home_grace_left(struct tally_lock_home *h)
 {
-	struct tally_node *node = object->arena->node;
+	struct tally_node *node = home_node_of(h);
+	u64 end = tally_lease_reclaim(node->started, node->config.grace_ms);
+	u64 now = ktime_get_boottime_ns();
 
-	return tally_lease_reclaim(node->started, node->config.grace_ms);
+	if (h->class == TALLY_CLASS_EXTERNAL && !node->config.clean && now < end)
+		return nsecs_to_jiffies(end - now) + 1;
+	return tally_object_haunted(&h->object) ? HOME_RETRY : 0;
 }
 
-/* Under h->lock. */
-static void home_grace(struct tally_lock_home *h)
+/* Under h->lock. @left: what home_grace_left() said before. */
+static void home_grace(struct tally_lock_home *h, unsigned long left)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_GRACE_OVER };
-	u64 now = ktime_get_boottime_ns(), end = home_grace_end(&h->object);
 
 	if (!h->lh.grace || h->dead)
 		return;
-	if (now >= end)
-		tally_lock_home_step(h, &ev);
+	if (left)
+		home_queue(h, left);
 	else
-		home_queue(h, nsecs_to_jiffies(end - now) + 1);
+		tally_lock_home_step(h, &ev);
+}
+
+/* What a deleted lock was held for is its memory: it stays as long as that. */
+static void home_linger(struct tally_lock_home *h)
+{
+	u64 now = ktime_get_boottime_ns(), until = h->object.used_until;
+
+	if (h->dead && now < until && tally_node_running(home_node_of(h)))
+		home_queue(h, min(nsecs_to_jiffies(until - now) + 1, HZ / 10));
+}
+
+/* Under h->lock: one whose session has ended may not know it yet. */
+static void home_used_by(struct tally_lock_home *h, struct tally_session *s)
+{
+	struct tally_object *object = &h->object;
+
+	if (h->class != TALLY_CLASS_EXTERNAL)
+		return;
+	WRITE_ONCE(object->used_until, max(object->used_until,
+					   READ_ONCE(s->reclaim_at)));
+	home_linger(h);
 }
 
 /*
@@ -383,6 +411,7 @@ static void home_local_mend(struct tally_lock_home *h)
 static void home_work(struct work_struct *work)
 {
 	struct tally_lock_home *h = container_of(work, typeof(*h), work.work);
+	unsigned long left = READ_ONCE(h->lh.grace) ? home_grace_left(h) : 0;
 	const char *reason;
 	bool bad;
 
@@ -390,8 +419,9 @@ static void home_work(struct work_struct *work)
 	home_op_take(h, &h->main);
 	home_op_take(h, &h->sweep);
 	home_mend(h);
-	home_grace(h);
+	home_grace(h, left);
 	home_put_swept(h);
+	home_linger(h);
 	bad = h->bad && !h->dead;
 	mutex_unlock(&h->lock);
 	if (READ_ONCE(h->local_broken))
@@ -421,8 +451,7 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	h->changed_at = ktime_get_boottime_ns();
 	if (mode == TALLY_MODE_CPU)
 		flags |= TALLY_LH_CPU;
-	if (h->class == TALLY_CLASS_EXTERNAL && !arena->node->config.clean &&
-	    ktime_get_boottime_ns() < home_grace_end(object))
+	if (home_grace_left(h))
 		flags |= TALLY_LH_GRACE;
 	WRITE_ONCE(word[0], tally_lh_init(&h->lh, flags, tenure));
 	WRITE_ONCE(word[1], tenure);
@@ -469,6 +498,7 @@ void tally_lock_home_delete(struct tally_object *object)
 	hlist_for_each_entry_safe(lo, next, &h->opens, list) {
 		if (!test_bit(TALLY_LOCK_KEPT, &lo->open.flags))
 			continue;
+		home_used_by(h, lo->open.attach->session);
 		hlist_del_init(&lo->list);
 		tally_open_put(&lo->open);
 	}
@@ -511,6 +541,8 @@ void tally_lock_home_close(struct tally_open *open)
 	if (hlist_unhashed(&lo->list)) {
 		/* Its session has ended. */
 	} else if (h->dead || (!over && idle)) {
+		if (over)
+			home_used_by(h, s);
 		hlist_del_init(&lo->list);
 	} else {
 		set_bit(TALLY_LOCK_KEPT, &open->flags);

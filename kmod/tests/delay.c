@@ -44,6 +44,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_SESSION_OVER] = "session_over",
 	[TALLY_DELAY_ACCEPT]	 = "accept",
 	[TALLY_DELAY_PROBE]	 = "probe",
+	[TALLY_DELAY_FORGET]	 = "forget",
 };
 
 static struct delay delays[__TALLY_DELAYS];
