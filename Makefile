@@ -39,7 +39,8 @@ help:
 	@echo 'make unit           unit tests of the pure code, in user space'
 	@echo 'make uml            tests in a user-mode kernel with sanitizers'
 	@echo 'make machines       tests in machines, with two kernels'
-	@echo 'make soak         the same at full length, and tests of the rig (90 minutes)'
+	@echo 'make soak         the same at full length, tests of the rig, and smp (3 hours)'
+	@echo 'make smp          tests in the newest kernel, two processors, sanitizers'
 	@echo 'make model        explore the models of the protocols (make model-full: all)'
 	@echo 'make sim          simulate hundreds of nodes, delays, broken links'
 	@echo 'make rig          tests of the machinery that runs the tests'
@@ -82,10 +83,10 @@ check:
 
 # With SOAK set, tests do all they can.
 soak:
-	$(RIG)/deps check
-	SOAK=1 selftests/check style builds unit rig uml machines
+	$(RIG)/deps soak
+	SOAK=1 selftests/check style builds unit rig uml smp machines
 
-style builds unit uml machines rig:
+style builds unit uml smp machines rig:
 	selftests/check $@
 
 model:
@@ -108,4 +109,4 @@ clean:
 	rm -rf build
 
 .PHONY: all help module tools install demo play bench bench-peers check soak style
-.PHONY: builds unit uml machines rig model model-full sim clean
+.PHONY: builds unit uml smp machines rig model model-full sim clean
