@@ -183,7 +183,8 @@ struct tally_view *tally_view_by_id(struct tally_session *s, u32 arena)
 	all = rhltable_lookup(&s->node->views->by_id, &key, known_ids);
 	rhl_for_each_entry_rcu(known, at, all, node) {
 		view = container_of(known, struct tally_view, known);
-		if (READ_ONCE(view->session) != s)
+		/* One that is being freed may stand beside its successor. */
+		if (READ_ONCE(view->session) != s || !kref_read(&view->ref))
 			continue;
 		found = view;
 		if (tally_view_alive(view))
