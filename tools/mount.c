@@ -138,6 +138,26 @@ static bool find_of(const char *node, struct mounted *mount)
 }
 
 /**
+ * mount_of - find the file system of a node
+ * @node: its name; NULL: as mount_find() does
+ * @where: set to where it is mounted
+ *
+ * Return: is there one? Says nothing.
+ */
+bool mount_of(const char *node, char where[PATH_MAX])
+{
+	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
+	struct mounted mount;
+
+	/* Its usual place first. */
+	if (!(find_at(dir, &mount) && (!node || !strcmp(mount.node, node))) &&
+	    !(node && find_of(node, &mount)))
+		return false;
+	memcpy(where, mount.where, PATH_MAX);
+	return true;
+}
+
+/**
  * mount_find - find the file system to be used
  * @where: set to where it is mounted
  *
@@ -152,12 +172,10 @@ int mount_find(char where[PATH_MAX])
 	struct statfs fs;
 
 	if (opt.node) {
-		/* Its usual place first. */
-		if ((find_at(dir, &mount) && !strcmp(mount.node, opt.node)) ||
-		    (!opt.mount && find_of(opt.node, &mount))) {
-			memcpy(where, mount.where, PATH_MAX);
+		if ((!opt.mount || (find_at(dir, &mount) &&
+				    !strcmp(mount.node, opt.node))) &&
+		    mount_of(opt.node, where))
 			return DONE;
-		}
 		say("no tally file system of node %s %s%s: '%s -o node=%s none %s' mounts it",
 		    opt.node, opt.mount ? "at " : "is mounted",
 		    opt.mount ? opt.mount : "", "mount -t tally", opt.node,
@@ -189,20 +207,6 @@ static int clear_place(const char *dir)
 		    dir, mount.node, "tally node show users");
 	}
 	return DONE;
-}
-
-/**
- * mount_of - find the file system of a node
- * @node: its name; NULL: as mount_find() does
- * @where: set to where it is mounted
- *
- * Return: is there one? Says nothing.
- */
-bool mount_of(const char *node, char where[PATH_MAX])
-{
-	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
-
-	return find(dir, node, where) || (node && find(NULL, node, where));
 }
 
 /**
