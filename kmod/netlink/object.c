@@ -24,8 +24,8 @@ static bool put_object(struct sk_buff *skb, void *hdr,
 
 	scoped_guard(mutex, &arena->lock) {
 		c = object->config;
-		read |= arena->config.owner.perm & S_IXOTH &&
-			c.owner.perm & S_IROTH;
+		read |= arena->config.owner.perm & 0001 &&
+			c.owner.perm & 0004;
 	}
 	return nla_put_string(skb, TALLY_A_OBJECT_ARENA, arena->config.name) ||
 	       nla_put_string(skb, TALLY_A_OBJECT_NAME, c.name) ||
