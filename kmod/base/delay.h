@@ -45,6 +45,8 @@ enum tally_delay {
 	TALLY_DELAY_PROBE,
 	/* client: the home wants an object forgotten, and no user knows */
 	TALLY_DELAY_FORGET,
+	/* client: ATTACH is answered, and the view does not know yet */
+	TALLY_DELAY_ATTACHED,
 	__TALLY_DELAYS
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "client/attach.h"
 
+#include "base/delay.h"
 #include "base/trace.h"
 #include "object/wire.h"
 #include "session/peer.h"
@@ -74,7 +75,7 @@ static bool view_reply_valid(struct tally_view *view,
  * this sees the state, or over() sees the session in the view.
  */
 static int view_accept(struct tally_view *view, struct tally_session *s,
-		       const struct tally_rep_attach *rep)
+		       const struct tally_rep_attach *rep, int withdrawn)
 {
 	struct tally_key key = {
 		.home = s->peer_incarnation,
@@ -96,29 +97,32 @@ static int view_accept(struct tally_view *view, struct tally_session *s,
 	if (err)
 		return err;
 	view->remote_id = key.arena;
-	if (!view->session) {
-		spin_lock_irqsave(&view->spin, flags);
-		view->session = tally_session_get(s);
-		view->rkey = be32_to_cpu(rep->rkey);
-		view->addr = be64_to_cpu(rep->addr);
-		view->reach = rep->path == TALLY_PATH_DIRECT ?
-			      TALLY_REACH_LANE : TALLY_REACH_MESSAGE;
-		spin_unlock_irqrestore(&view->spin, flags);
-		view->words = be32_to_cpu(rep->words);
-	}
-	view->access = rep->access;
+	spin_lock_irqsave(&view->spin, flags);
+	if (!view->session)
+		WRITE_ONCE(view->session, tally_session_get(s));
+	view->rkey = be32_to_cpu(rep->rkey);
+	view->addr = be64_to_cpu(rep->addr);
+	view->reach = rep->path == TALLY_PATH_DIRECT ?
+		      TALLY_REACH_LANE : TALLY_REACH_MESSAGE;
+	spin_unlock_irqrestore(&view->spin, flags);
+	view->words = be32_to_cpu(rep->words);
+	WRITE_ONCE(view->access, rep->access);
+	/* Pairs with tally_views_forget(). */
+	smp_mb();
+	if (atomic_read(&view->node->views->withdrawn) != withdrawn)
+		return -EAGAIN;
 	WRITE_ONCE(view->error, 0);
 	return 0;
 }
 
-static int view_attach_session(struct tally_view *view,
-			       struct tally_session *s,
-			       const struct tally_until *until)
+/* Once; -EAGAIN: the home may have said after its answer that it is void. */
+static int view_attach_try(struct tally_view *view, struct tally_session *s,
+			   const struct tally_until *until)
 {
+	int err, withdrawn = atomic_read(&view->node->views->withdrawn);
 	struct tally_msg_attach body = {};
 	struct tally_rep_attach rep;
 	u32 len = sizeof(rep);
-	int err;
 
 	if (view->remote_id &&
 	    view->known.key.home != s->peer_incarnation) {
@@ -128,6 +132,7 @@ static int view_attach_session(struct tally_view *view,
 	strscpy(body.arena, view->name, sizeof(body.arena));
 	err = tally_view_ask(s, TALLY_MSG_ATTACH, &body, sizeof(body), &rep,
 			     &len, until);
+	tally_delay(ATTACHED);
 	if (!err && !view_reply_valid(view, &rep, len)) {
 		tally_session_violation(s, "malformed answer to ATTACH");
 		err = -EPROTO;
@@ -139,11 +144,23 @@ static int view_attach_session(struct tally_view *view,
 		err = -ENOENT;
 	if (!err) {
 		guard(mutex)(&view->lock);
-		err = view_accept(view, s, &rep);
+		err = view_accept(view, s, &rep, withdrawn);
 	}
 	trace_tally_view_attach(s->id, view->name, view->remote_id, 0, err);
 	if (err == -EIDRM)
 		tally_view_fail(view, err);
+	return err;
+}
+
+static int view_attach_session(struct tally_view *view,
+			       struct tally_session *s,
+			       const struct tally_until *until)
+{
+	int err;
+
+	do
+		err = view_attach_try(view, s, until);
+	while (err == -EAGAIN);
 	return err;
 }
 
@@ -228,7 +245,7 @@ int tally_view_attach(struct tally_view *view, bool again,
  * @view: attached
  * @until: when to give up
  *
- * The home says nothing when it gives more rights: so it is asked first.
+ * The home says when that changes, and then it is attached again.
  *
  * Context: process, sleeps, killable, no locks held.
  * Return: 0, -EACCES or what tally_view_attach() returns.
@@ -236,10 +253,8 @@ int tally_view_attach(struct tally_view *view, bool again,
 int tally_view_may_write(struct tally_view *view,
 			 const struct tally_until *until)
 {
-	int err = 0;
+	int err = tally_view_attach(view, false, until);
 
-	if (READ_ONCE(view->access) != TALLY_ACCESS_RW)
-		err = tally_view_attach(view, true, until);
 	if (!err && READ_ONCE(view->access) != TALLY_ACCESS_RW)
 		err = -EACCES;
 	return err;

@@ -60,10 +60,10 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s,
 	int err;
 
 	lockdep_assert_held(&view->lock);
-	if (view->error)
-		return view->error;
 	if (view->session != s)
 		return -ENOTCONN;
+	if (view->error)	/* without a final one it is to be attached again */
+		return tally_view_final(view->error) ? view->error : -EAGAIN;
 	if (tally_early_find(view, handle->id, handle->generation) ||
 	    (handle->object && READ_ONCE(handle->object->deleted)))
 		return -EIDRM;
@@ -183,6 +183,9 @@ static int handle_open_session(struct tally_handle *handle,
 			     &len, until);
 	if (err == -EIDRM)
 		tally_view_fail(view, err);	/* the whole arena is gone */
+	if (err == -ENOTCONN && READ_ONCE(view->error) == err &&
+	    READ_ONCE(view->session) == s)
+		return -EAGAIN;	/* rights changed since it was attached */
 	if (err)
 		return err;
 	tally_delay(OPENED);
@@ -226,6 +229,48 @@ static int handle_why(struct tally_view *view, int err)
 	return err;
 }
 
+static int handle_open_once(struct tally_handle *handle,
+			    const struct tally_until *until)
+{
+	struct tally_view *view = handle->view;
+	int err = READ_ONCE(handle->error);
+
+	if (err != -ENOTCONN)
+		return err;
+	/* Not while it counts as opening: the home may wait for the end of that. */
+	err = tally_view_attach(view, false, until);
+	if (err == -EIDRM)
+		tally_handle_fail(handle, err);
+	if (err)
+		return err;
+	mutex_lock(&view->lock);
+	while (handle->opening && !err)
+		err = tally_view_wait(view, until);
+	if (err || READ_ONCE(handle->error) != -ENOTCONN) {
+		err = err ? err : READ_ONCE(handle->error);
+		mutex_unlock(&view->lock);
+		return err;
+	}
+	WRITE_ONCE(handle->opening, true);
+	view->opening++;
+	mutex_unlock(&view->lock);
+
+	err = view->arena ? handle_open_local(handle) :
+			    handle_open_remote(handle, until);
+	if (err == -EIDRM)
+		tally_handle_fail(handle, err);
+
+	mutex_lock(&view->lock);
+	/* handle_opened() has done it, and another may be opening it by now. */
+	if (err)
+		WRITE_ONCE(handle->opening, false);
+	if (!--view->opening)
+		tally_early_settle(view);
+	tally_view_changed(view);
+	mutex_unlock(&view->lock);
+	return err;
+}
+
 /**
  * tally_handle_open - open a handle (again) unless it is open
  * @handle: which
@@ -240,36 +285,12 @@ static int handle_why(struct tally_view *view, int err)
 int tally_handle_open(struct tally_handle *handle,
 		      const struct tally_until *until)
 {
-	struct tally_view *view = handle->view;
-	int err = 0;
+	int err;
 
-	mutex_lock(&view->lock);
-	while (handle->opening && !err)
-		err = tally_view_wait(view, until);
-	if (err || READ_ONCE(handle->error) != -ENOTCONN) {
-		err = err ? err : READ_ONCE(handle->error);
-		mutex_unlock(&view->lock);
-		return err;
-	}
-	WRITE_ONCE(handle->opening, true);
-	view->opening++;
-	mutex_unlock(&view->lock);
-
-	err = tally_view_attach(view, false, until);
-	if (!err)
-		err = view->arena ? handle_open_local(handle) :
-				    handle_open_remote(handle, until);
-	if (err == -EIDRM)
-		tally_handle_fail(handle, err);
-
-	mutex_lock(&view->lock);
-	/* handle_opened() has done it, and another may be opening it by now. */
-	if (err)
-		WRITE_ONCE(handle->opening, false);
-	if (!--view->opening)
-		tally_early_settle(view);
-	tally_view_changed(view);
-	mutex_unlock(&view->lock);
+	/* With other rights than those it was attached with: attaching waits. */
+	do
+		err = handle_open_once(handle, until);
+	while (err == -EAGAIN);
 	return err;
 }
 

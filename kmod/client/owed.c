@@ -8,17 +8,15 @@
 #define EARLY_MAX	4096
 
 /*
- * An answer to FORGET; @id is 0 for the arena itself. Freed by kfree() or given
- * to tally_owed_queue(); NULL without memory.
+ * An answer to FORGET. Freed by kfree() or given to tally_owed_queue(); NULL
+ * without memory.
  */
-struct tally_owed *tally_owed_alloc(u32 id, u32 generation)
+struct tally_owed *tally_owed_alloc(const struct tally_wire_object *which)
 {
 	struct tally_owed *owed = kzalloc(sizeof(*owed), GFP_KERNEL);
 
-	if (owed) {
-		owed->body.object = cpu_to_be32(id);
-		owed->body.generation = cpu_to_be32(generation);
-	}
+	if (owed)
+		owed->body = *which;
 	return owed;
 }
 
@@ -75,7 +73,8 @@ void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
 }
 
 /* Was an object deleted while it was being opened? With view->lock. */
-bool tally_early_find(struct tally_view *view, u32 id, u32 generation)
+struct tally_owed *tally_early_find(struct tally_view *view, u32 id,
+				    u32 generation)
 {
 	struct tally_owed *owed;
 
@@ -83,8 +82,8 @@ bool tally_early_find(struct tally_view *view, u32 id, u32 generation)
 	list_for_each_entry(owed, &view->early, list)
 		if (be32_to_cpu(owed->body.object) == id &&
 		    be32_to_cpu(owed->body.generation) == generation)
-			return true;
-	return false;
+			return owed;
+	return NULL;
 }
 
 /*
@@ -93,9 +92,12 @@ bool tally_early_find(struct tally_view *view, u32 id, u32 generation)
  */
 int tally_early_add(struct tally_view *view, struct tally_owed *owed)
 {
-	bool twice = tally_early_find(view, be32_to_cpu(owed->body.object),
-				      be32_to_cpu(owed->body.generation));
+	struct tally_owed *twice =
+		tally_early_find(view, be32_to_cpu(owed->body.object),
+				 be32_to_cpu(owed->body.generation));
 
+	if (twice)
+		twice->body.round = owed->body.round;
 	if (twice || view->early_count == EARLY_MAX) {
 		kfree(owed);
 		return twice ? 0 : -ENOMEM;

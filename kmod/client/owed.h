@@ -23,13 +23,14 @@ struct tally_owed {
 	u32 doubt;
 };
 
-struct tally_owed *tally_owed_alloc(u32 id, u32 generation);
+struct tally_owed *tally_owed_alloc(const struct tally_wire_object *which);
 void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
 		      u32 arena, u32 doubt);
 void tally_owed_flush(struct tally_session *s);
 
 /* With view->lock. */
-bool tally_early_find(struct tally_view *view, u32 id, u32 generation);
+struct tally_owed *tally_early_find(struct tally_view *view, u32 id,
+				    u32 generation);
 int tally_early_add(struct tally_view *view, struct tally_owed *owed);
 void tally_early_settle(struct tally_view *view);
 

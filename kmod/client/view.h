@@ -72,6 +72,8 @@ struct tally_known {
  * @words: its bytes
  * @reach: enum tally_reach
  * @access: TALLY_ACCESS_* of this node
+ * @withdrawn: its rights changed in @session: it is not the first time that it
+ *	is attached there
  * @spin: protects @session, @rkey, @addr, @reach, for any context
  * @lock: protects everything but the constant parts
  * @wait: woken when @changes changes
@@ -103,6 +105,7 @@ struct tally_view {
 	u32 words;
 	enum tally_reach reach;
 	u8 access;
+	bool withdrawn;
 	spinlock_t spin;	/* see above */
 	struct mutex lock;	/* see above */
 	wait_queue_head_t wait;
@@ -183,6 +186,7 @@ struct tally_handle {
  * @by_id: views and handles of other homes, struct tally_known; under RCU
  * @stopped: nothing new
  * @missed: what homes said to handles that were not there, or just being opened
+ * @withdrawn: how often homes said that rights changed
  * @owed_lock: protects @owed; taken after tally_view.lock, held while a
  *	message is queued
  * @owed: FORGOTTEN that could not be said yet, struct tally_owed
@@ -194,6 +198,7 @@ struct tally_views {
 	struct rhltable by_id;
 	bool stopped;
 	atomic_t missed;
+	atomic_t withdrawn;
 	struct mutex owed_lock;	/* see above */
 	struct list_head owed;
 };

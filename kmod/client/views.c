@@ -32,9 +32,10 @@ void tally_views_each(struct tally_node *node, struct tally_session *s, u8 type,
 	}
 }
 
-/* Takes @owed over. */
+/* Takes @owed over. @why: -EIDRM, or -ENOTCONN: it may be opened again. */
 static int forget_object(struct tally_session *s, struct tally_view *view,
-			 u32 id, u32 generation, struct tally_owed *owed)
+			 u32 id, u32 generation, struct tally_owed *owed,
+			 int why)
 {
 	struct tally_handle *handle;
 	bool live = false;
@@ -59,15 +60,33 @@ static int forget_object(struct tally_session *s, struct tally_view *view,
 	}
 	mutex_unlock(&view->lock);
 	if (live) {
-		tally_handle_fail(handle, -EIDRM);
+		tally_handle_fail(handle, why);
 		tally_handle_forget(handle, owed);
 		tally_handle_put(handle);
 	}
 	return err;
 }
 
+/*
+ * What this node may do in an arena has changed. It is attached to again by the next
+ * that uses it, whose ATTACH is answered when all that was open is forgotten.
+ */
+static void view_withdraw(struct tally_view *view)
+{
+	struct tally_handle *handle = NULL;
+
+	scoped_guard(mutex, &view->lock) {
+		if (!view->error)
+			WRITE_ONCE(view->error, -ENOTCONN);
+		WRITE_ONCE(view->withdrawn, true);
+		tally_view_changed(view);
+	}
+	while ((handle = tally_handle_next(view, handle)))
+		tally_handle_fail(handle, -ENOTCONN);
+}
+
 /**
- * tally_views_forget - a home wants an object forgotten
+ * tally_views_forget - a home wants an object, or an arena, forgotten
  * @s: session with it
  * @body: struct tally_wire_object
  * @len: its length
@@ -82,26 +101,33 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 	struct tally_owed *owed;
 	struct tally_view *view;
 	u32 arena, id, generation;
-	int err = 0;
+	int err = 0, why;
 
-	if (len != sizeof(*which) || which->reserved)
+	if (len != sizeof(*which))
 		return -EPROTO;
+	why = which->round ? -ENOTCONN : -EIDRM;
 	arena = be32_to_cpu(which->arena);
 	id = be32_to_cpu(which->object);
 	generation = be32_to_cpu(which->generation);
 	if (!id && generation)
 		return -EPROTO;
-	owed = tally_owed_alloc(id, generation);
+	owed = tally_owed_alloc(which);
 	if (!owed)
 		return -ENOMEM;
 	tally_delay(FORGET);
+	/* What is just being attached is found, or sees this. */
+	if (which->round)
+		atomic_inc(&s->node->views->withdrawn);
+	smp_mb__after_atomic();
 	view = tally_view_by_id(s, arena);
 	if (view && id) {
-		err = forget_object(s, view, id, generation, owed);
+		err = forget_object(s, view, id, generation, owed, why);
 	} else {
 		/* What is still inside is owed for each object on its own. */
-		if (view)
-			tally_view_fail(view, -EIDRM);
+		if (view && which->round)
+			view_withdraw(view);
+		else if (view)
+			tally_view_fail(view, why);
 		tally_owed_queue(owed, s, arena, 0);
 	}
 	tally_view_put(view);
@@ -148,6 +174,7 @@ static bool view_drop(struct tally_view *view, struct tally_session *s)
 	spin_unlock_irqrestore(&view->spin, flags);
 	if (!view->error)
 		WRITE_ONCE(view->error, -ENOTCONN);
+	WRITE_ONCE(view->withdrawn, false);
 	tally_early_settle(view);
 	tally_view_changed(view);
 	return true;

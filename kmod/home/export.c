@@ -9,6 +9,8 @@
 #include "session/rpc.h"
 
 #define ATTACH_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+/* A peer has as long to give up what it may not have as for a broken lock. */
+#define EXPORT_ANSWER(s)	(msecs_to_jiffies((s)->lease_ms / 4) + 1)
 /* What the tables take for an open, beside its struct. */
 #define OPEN_OVERHEAD		32
 
@@ -29,6 +31,7 @@ static void export_say_forget(struct tally_attach *attach, u32 object,
 		.arena = cpu_to_be32(attach->arena->id),
 		.object = cpu_to_be32(object),
 		.generation = cpu_to_be32(generation),
+		.round = cpu_to_be32(attach->round),
 	};
 
 	trace_tally_forget(s->id, attach->arena->id, object, generation);
@@ -69,7 +72,46 @@ void tally_export_forget_arena(struct tally_arena *arena)
 	}
 }
 
-/* Rights changed: fence those that hold more. With arena->lock held. */
+/*
+ * Say that the rights changed, the arena first: then nothing of it is opened again
+ * by what was attached before. With arena->lock held.
+ */
+static void attach_say_withdrawn(struct tally_attach *attach)
+{
+	struct tally_export *export = attach->session->home;
+	unsigned long wait = EXPORT_ANSWER(attach->session);
+	struct tally_open *open;
+	unsigned long id;
+
+	lockdep_assert_held(&attach->arena->lock);
+	WRITE_ONCE(attach->due, jiffies + wait);
+	export_say_forget(attach, 0, 0);
+	xa_for_each(&attach->opens, id, open)
+		export_say_forget(attach, id, open->object->generation);
+	queue_delayed_work(attach->session->node->wq, &export->overdue, wait);
+}
+
+static void attach_withdraw(struct tally_attach *attach)
+{
+	struct tally_export *export = attach->session->home;
+	struct tally_open *open;
+	unsigned long id;
+
+	WRITE_ONCE(attach->round, atomic_inc_return(&export->rounds));
+	set_bit(TALLY_EXPORT_FORGET, &attach->flags);
+	xa_for_each(&attach->opens, id, open) {
+		set_bit(TALLY_EXPORT_FORGET, &open->flags);
+		if (open->type->withdraw)
+			open->type->withdraw(open);
+	}
+	attach_say_withdrawn(attach);
+}
+
+/*
+ * Rights changed. What a session was given is not made to fit: it is told to
+ * forget the arena and to attach again, and all it has of it, keys too, ends when
+ * it has answered. With arena->lock held.
+ */
 void tally_export_set_access(struct tally_arena *arena)
 {
 	struct tally_attach *attach;
@@ -80,9 +122,10 @@ void tally_export_set_access(struct tally_arena *arena)
 	xa_for_each(&arena->attached, slot, attach) {
 		old = attach->access;
 		access = tally_arena_access(arena, attach->session->name);
-		WRITE_ONCE(attach->access, access);
 		if (access < old)
-			tally_session_fence(attach->session, -EACCES);
+			WRITE_ONCE(attach->access, access);
+		if (access != old && !tally_attach_withdrawn(attach))
+			attach_withdraw(attach);
 	}
 }
 
@@ -133,6 +176,34 @@ struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena)
 	return tally_find_get(struct tally_attach, attach_load(s, arena));
 }
 
+/*
+ * Why a session has an arena not attached: -EIDRM, it was deleted; -ENOTCONN, it
+ * has to attach again.
+ */
+int tally_attach_missing(struct tally_session *s, u32 id)
+{
+	struct tally_arena *arena = tally_arena_by_id(s->node, id);
+
+	tally_arena_put(arena);
+	return arena ? -ENOTCONN : -EIDRM;
+}
+
+/* Have its rights changed, so that nothing new may come of it? Any context. */
+bool tally_attach_withdrawn(struct tally_attach *attach)
+{
+	return READ_ONCE(attach->round);
+}
+
+/* Were rights of the session changed once? Any context. */
+bool tally_export_withdrew(struct tally_session *s)
+{
+	struct tally_export *export;
+
+	guard(rcu)();
+	export = READ_ONCE(s->home);
+	return export && atomic_read(&export->rounds);
+}
+
 struct tally_open *tally_open_get(struct tally_open *open)
 {
 	kref_get(&open->ref);
@@ -167,6 +238,20 @@ void tally_open_put(struct tally_open *open)
 u8 tally_open_access(const struct tally_open *open)
 {
 	return READ_ONCE(open->attach->access);
+}
+
+/*
+ * May the session have said this before it knew that it has lost its rights?
+ * Any context.
+ */
+bool tally_open_withdrawn(struct tally_session *s,
+			  const struct tally_wire_object *which)
+{
+	struct tally_attach *attach;
+
+	guard(rcu)();
+	attach = attach_load(s, be32_to_cpu(which->arena));
+	return attach && tally_attach_withdrawn(attach);
 }
 
 /* A reference to the open, which may be ending, or NULL. */
@@ -255,18 +340,33 @@ static void attach_end(struct tally_export *export, struct tally_attach *attach)
 
 	/* The key goes before anything it reaches. */
 	attach_unregister(export, attach);
+	xa_for_each(&attach->opens, id, open)
+		if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags))
+			open_end(export, open);
+	/* Last: from here on the session may attach again. */
 	mutex_lock(&arena->lock);
 	xa_erase(&arena->attached, export->session->peer_slot);
 	if (attach->mr)
 		arena->keys--;
 	mutex_unlock(&arena->lock);
-	xa_for_each(&attach->opens, id, open)
-		if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags))
-			open_end(export, open);
 	tally_attach_put(attach);
 }
 
-/* Takes one out of the table that was forgotten and has nothing open. */
+/* Can no operation of the session aim at anything of it any more? */
+static bool attach_forgotten(struct tally_attach *attach)
+{
+	struct tally_open *open;
+	unsigned long id;
+
+	if (!test_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags))
+		return false;
+	xa_for_each(&attach->opens, id, open)
+		if (!test_bit(TALLY_EXPORT_FORGOTTEN, &open->flags))
+			return false;
+	return true;
+}
+
+/* Takes one out of the table that was forgotten, with all that was open. */
 static struct tally_attach *export_take_forgotten(struct tally_export *export)
 {
 	struct tally_attach *attach;
@@ -274,8 +374,7 @@ static struct tally_attach *export_take_forgotten(struct tally_export *export)
 
 	guard(mutex)(&export->lock);
 	xa_for_each(&export->attaches, id, attach)
-		if (test_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags) &&
-		    xa_empty(&attach->opens))
+		if (attach_forgotten(attach))
 			break;
 	if (attach)
 		xa_erase(&export->attaches, id);
@@ -317,6 +416,8 @@ static bool export_is_due(struct tally_export *export, bool *late)
 
 	guard(mutex)(&export->lock);
 	xa_for_each(&export->attaches, arena, attach) {
+		if (tally_attach_withdrawn(attach))
+			continue;	/* export_overdue() looks at that */
 		due |= forget_is_due(&attach->flags,
 				     BIT(TALLY_EXPORT_FORGOTTEN), late);
 		guard(mutex)(&attach->arena->lock);
@@ -352,6 +453,34 @@ static void export_patience_work(struct work_struct *work)
 	queue_delayed_work(s->node->wq, &export->patience, export_patience(s));
 }
 
+/*
+ * What a session was told to forget it still has: it is fenced, which takes it. One
+ * without a link has no keys that work, and is asked again when it is back.
+ */
+static void export_overdue(struct work_struct *work)
+{
+	struct tally_export *export = container_of(to_delayed_work(work),
+						   typeof(*export), overdue);
+	struct tally_session *s = export->session;
+	struct tally_attach *attach;
+	unsigned long id, due;
+	bool fence = false;
+
+	guard(mutex)(&export->lock);
+	xa_for_each(&export->attaches, id, attach) {
+		if (!tally_attach_withdrawn(attach) || attach_forgotten(attach))
+			continue;
+		due = READ_ONCE(attach->due);
+		if (time_before(jiffies, due))
+			queue_delayed_work(s->node->wq, &export->overdue,
+					   due - jiffies);
+		else
+			fence = tally_session_is_live(s);
+	}
+	if (fence)
+		tally_session_fence(s, -EACCES);
+}
+
 /* A session begins. Return: 0 or -ENOMEM. */
 int tally_exports_created(struct tally_session *s)
 {
@@ -365,6 +494,7 @@ int tally_exports_created(struct tally_session *s)
 	xa_init(&export->attaches);
 	INIT_WORK(&export->reap, export_reap);
 	INIT_DELAYED_WORK(&export->patience, export_patience_work);
+	INIT_DELAYED_WORK(&export->overdue, export_overdue);
 	s->home = export;
 	return 0;
 }
@@ -375,6 +505,10 @@ static void attach_repeat(struct tally_attach *attach)
 	unsigned long id;
 
 	guard(mutex)(&attach->arena->lock);
+	if (tally_attach_withdrawn(attach)) {
+		attach_say_withdrawn(attach);
+		return;
+	}
 	xa_for_each(&attach->opens, id, open)
 		if (test_bit(TALLY_EXPORT_FORGET, &open->flags) &&
 		    !test_bit(TALLY_EXPORT_ENDING, &open->flags))
@@ -428,6 +562,8 @@ void tally_exports_over(struct tally_session *s)
 	}
 	/* Nothing is left to be forgotten. */
 	cancel_delayed_work_sync(&export->patience);
+	/* Nothing is attached that it could be queued for. */
+	cancel_delayed_work_sync(&export->overdue);
 	xa_destroy(&export->attaches);
 	WRITE_ONCE(s->home, NULL);
 	kfree_rcu(export, rcu);
@@ -580,6 +716,8 @@ static int attach_link(struct tally_export *export, struct tally_attach *attach,
 	if (err)
 		return err;
 	err = xa_insert(&arena->attached, slot, attach, GFP_KERNEL);
+	if (err == -EBUSY)
+		err = -EAGAIN;	/* the one before is just going */
 	if (err)
 		return err;
 	err = xa_insert(&export->attaches, arena->id, attach, GFP_KERNEL);
@@ -620,7 +758,7 @@ static int attach_new(struct tally_export *export, struct tally_arena *arena,
 	return err;
 }
 
-/* The same key, and the rights of today. */
+/* The same key and the same rights. */
 static int attach_again(struct tally_attach *attach,
 			struct tally_rep_attach *rep)
 {
@@ -629,8 +767,12 @@ static int attach_again(struct tally_attach *attach,
 	guard(mutex)(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
-	if (attach->access == TALLY_ACCESS_NONE)
+	if (tally_arena_access(arena, attach->session->name) ==
+	    TALLY_ACCESS_NONE)
 		return -EACCES;
+	/* Its key may be gone already. */
+	if (tally_attach_withdrawn(attach))
+		return -EAGAIN;
 	attach_fill(attach, rep);
 	return 0;
 }
@@ -714,8 +856,8 @@ err_uncharge:
 
 /*
  * A session opens an object, first or again: opening twice is opening once.
- * With arena->lock held. Return: 0, -EIDRM, -EACCES, -ENOENT, -EAGAIN, -EDQUOT,
- * -ENOMEM.
+ * With arena->lock held. Return: 0, -EIDRM, -ENOTCONN (attach again), -EACCES,
+ * -ENOENT, -EAGAIN, -EDQUOT, -ENOMEM.
  */
 int tally_export_open(struct tally_attach *attach, const char *name,
 		      struct tally_rep_open *rep)
@@ -727,6 +869,8 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 	lockdep_assert_held(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -EIDRM;
+	if (tally_attach_withdrawn(attach))
+		return -ENOTCONN;
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
 	object = tally_names_lookup(&arena->names, name, struct tally_object);
@@ -802,7 +946,9 @@ static int arena_forgotten(struct tally_session *s,
 	attach = tally_attach_find(s, be32_to_cpu(which->arena));
 	if (!attach)
 		return 0;
-	if (test_bit(TALLY_EXPORT_FORGET, &attach->flags))
+	if (READ_ONCE(attach->round) != be32_to_cpu(which->round))
+		;	/* an answer to what was said before that */
+	else if (test_bit(TALLY_EXPORT_FORGET, &attach->flags))
 		set_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags);
 	else
 		err = -EPROTO;
@@ -819,8 +965,13 @@ static int object_forgotten(struct tally_session *s,
 
 	if (!open)
 		return 0;
-	if (!test_bit(TALLY_EXPORT_FORGET, &open->flags))
+	if (READ_ONCE(open->attach->round) != be32_to_cpu(which->round))
+		;	/* likewise */
+	else if (!test_bit(TALLY_EXPORT_FORGET, &open->flags))
 		err = -EPROTO;
+	else if (which->round)
+		/* Ended with the arena: its key goes first. */
+		set_bit(TALLY_EXPORT_FORGOTTEN, &open->flags);
 	else if (!test_and_set_bit(TALLY_EXPORT_ENDING, &open->flags))
 		llist_add(&open->reap, &export->gone);
 	tally_open_put(open);
@@ -837,7 +988,7 @@ int tally_exports_forgotten(struct tally_session *s, const void *body, u32 len)
 	struct tally_export *export = s->home;
 	int err;
 
-	if (len != sizeof(*which) || which->reserved)
+	if (len != sizeof(*which))
 		return -EPROTO;
 	trace_tally_forgotten(s->id, be32_to_cpu(which->arena),
 			      be32_to_cpu(which->object),

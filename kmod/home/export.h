@@ -14,7 +14,7 @@
 
 /* Bits of tally_attach.flags and tally_open.flags. */
 #define TALLY_EXPORT_FORGET	0	/* FORGET was or is to be said */
-#define TALLY_EXPORT_FORGOTTEN	1	/* of an arena: and answered */
+#define TALLY_EXPORT_FORGOTTEN	1	/* and answered */
 #define TALLY_EXPORT_ENDING	2	/* of an open: one context frees it */
 #define TALLY_EXPORT_LATE	3	/* FORGET was not answered in time */
 
@@ -25,9 +25,13 @@
  * @session: whose, referenced
  * @arena: referenced
  * @mr: the word table in the session's PD, or NULL (by message)
- * @access: TALLY_ACCESS_* of today, written under arena->lock
+ * @access: TALLY_ACCESS_* it was given, or what is left of it; keys that were
+ *	made with more are destroyed with the attachment. Under arena->lock
  * @opens: id of the object -> struct tally_open; changed under arena->lock; RCU
  * @flags: TALLY_EXPORT_*
+ * @round: its rights changed: of what is FORGET, and FORGOTTEN has to be; else 0.
+ *	Written under arena->lock
+ * @due: and until when, in jiffies
  */
 struct tally_attach {
 	struct kref ref;
@@ -38,6 +42,8 @@ struct tally_attach {
 	u8 access;
 	struct xarray opens;
 	unsigned long flags;
+	u32 round;
+	unsigned long due;
 };
 
 /**
@@ -71,8 +77,10 @@ struct tally_open {
  * @lock: serialises changes of @attaches
  * @attaches: id of the arena -> struct tally_attach; RCU
  * @gone: opens that were answered FORGOTTEN, for @reap
- * @reap: frees those, and attachments of arenas that are gone
+ * @reap: frees those, and attachments that were forgotten
  * @patience: looks for answers to FORGET that do not come
+ * @overdue: fences a session that does not answer when rights are withdrawn
+ * @rounds: how often that was done
  * @quota: what it has taken
  * @busy: requests that go on in another context; session->wait is woken when
  *	it becomes 0
@@ -87,6 +95,8 @@ struct tally_export {
 	struct llist_head gone;
 	struct work_struct reap;
 	struct delayed_work patience;
+	struct delayed_work overdue;
+	atomic_t rounds;
 	struct tally_quota quota;
 	atomic_t busy;
 	void *private[TALLY_TYPES_MAX];
@@ -109,6 +119,9 @@ int tally_export_attach(struct tally_session *s, const char *name,
 			struct tally_rep_attach *rep);
 struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena);
 void tally_attach_put(struct tally_attach *attach);
+int tally_attach_missing(struct tally_session *s, u32 arena);
+bool tally_attach_withdrawn(struct tally_attach *attach);
+bool tally_export_withdrew(struct tally_session *s);
 int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 			 char name[TALLY_NAME_SIZE]);
 
@@ -123,6 +136,8 @@ struct tally_open *tally_open_find(struct tally_session *s,
 struct tally_open *tally_open_get(struct tally_open *open);
 void tally_open_put(struct tally_open *open);
 u8 tally_open_access(const struct tally_open *open);
+bool tally_open_withdrawn(struct tally_session *s,
+			  const struct tally_wire_object *which);
 
 /* With arena->lock held, except for the second. */
 void tally_export_forget_object(struct tally_object *object);

@@ -40,7 +40,8 @@ static int serve_open(struct tally_sreq *req)
 
 	attach = tally_attach_find(req->session, be32_to_cpu(body->arena));
 	if (!attach)
-		return -EIDRM;
+		return tally_attach_missing(req->session,
+					    be32_to_cpu(body->arena));
 	tally_delay(OPEN);
 	scoped_guard(mutex, &attach->arena->lock)
 		err = tally_export_open(attach, body->object, reply_of(req));
@@ -117,7 +118,7 @@ static int serve_list(struct tally_sreq *req)
 	} else {
 		attach = tally_attach_find(req->session, id);
 		if (!attach)
-			return -EIDRM;
+			return tally_attach_missing(req->session, id);
 		list_objects(list, attach->arena, after);
 		tally_attach_put(attach);
 	}
@@ -141,7 +142,8 @@ static int serve_stat(struct tally_sreq *req)
 			return PTR_ERR(open);
 	}
 	attach = tally_attach_find(req->session, arena);
-	err = attach ? tally_export_stat(attach, open, rep) : -EIDRM;
+	err = attach ? tally_export_stat(attach, open, rep) :
+		       tally_attach_missing(req->session, arena);
 	if (attach)
 		tally_attach_put(attach);
 	if (open)
@@ -256,9 +258,12 @@ int tally_serve_message(const struct tally_type_ops *type,
 			struct tally_session *s, u16 number, const void *body,
 			u32 len)
 {
-	struct tally_open *open = tally_open_find(s, body);
+	struct tally_open *open;
 	int err = -EPROTO;
 
+	if (tally_open_withdrawn(s, body))
+		return 0;
+	open = tally_open_find(s, body);
 	/* That it was deleted meanwhile is no fault. */
 	if (IS_ERR(open))
 		return PTR_ERR(open) == -EIDRM ? 0 : -EPROTO;

@@ -673,7 +673,13 @@ void tally_lock_client_error(struct tally_handle *handle, int err)
 	spin_lock_irqsave(&c->lock, flags);
 	c->error = err;
 	spin_unlock_irqrestore(&c->lock, flags);
-	tally_lock_signal(c, TALLY_LOCK_LOST);
+	/* What it may attach to again hears nothing of what was before. */
+	tally_lock_signal(c, err == -ENOTCONN ?
+			  TALLY_LOCK_DOWN | TALLY_LOCK_LOST : TALLY_LOCK_LOST);
+	spin_lock_irqsave(&c->lock, flags);
+	c->handed = 0;
+	c->pending &= ~TALLY_LOCK_HANDED_BAD;
+	spin_unlock_irqrestore(&c->lock, flags);
 }
 
 /*
@@ -784,6 +790,7 @@ int tally_lock_client_attach(struct tally_handle *handle,
 			     const struct tally_rep_open *rep)
 {
 	struct tally_lock_client *c = handle->part ?: lock_create(handle);
+	struct tally_session *old = NULL;
 	unsigned long flags;
 
 	if (!c)
@@ -795,8 +802,12 @@ int tally_lock_client_attach(struct tally_handle *handle,
 		.ms = be16_to_cpu(rep->lock_ms),
 	};
 	if (handle->part) {
+		/* Opened anew, be it in the same session: it is bound anew, too. */
+		if (c->lc.st == TALLY_LC_DEAD)
+			swap(c->session, old);
 		c->pending |= TALLY_LOCK_SET;
 		tally_lock_run_unlock(c, flags);
+		tally_session_put(old);
 		return 0;
 	}
 	spin_unlock_irqrestore(&c->lock, flags);

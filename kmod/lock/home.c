@@ -139,12 +139,15 @@ static void home_name_next(struct tally_lock_home *h, u16 slot,
 
 	next = slot > TALLY_SLOT_HOME ?
 	       tally_session_at(home_node_of(h), slot) : NULL;
-	if (!next)
-		return;
-	strscpy(body->next, next->name, sizeof(body->next));
-	body->pass = cpu_to_be64(pass ^ home_pass(h, be64_to_cpu(body->gen)));
-	body->last = cpu_to_be64(tally_lock_proof(&next->ticket, &body->object,
-						  gen, pass));
+	/* What was handed to it before its rights changed would look like this. */
+	if (next && !tally_export_withdrew(next)) {
+		strscpy(body->next, next->name, sizeof(body->next));
+		body->pass = cpu_to_be64(pass ^
+					 home_pass(h, be64_to_cpu(body->gen)));
+		body->last = cpu_to_be64(tally_lock_proof(&next->ticket,
+							  &body->object, gen,
+							  pass));
+	}
 	tally_session_put(next);
 }
 
@@ -530,6 +533,7 @@ void tally_lock_home_close(struct tally_open *open)
 	struct tally_session *s = open->attach->session;
 	struct tally_lock_home *h = tally_lock_home(open->object);
 	bool over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
+	bool given_up = !over && tally_attach_withdrawn(open->attach);
 	bool fence = false, idle;
 	u64 state;
 
@@ -540,6 +544,9 @@ void tally_lock_home_close(struct tally_open *open)
 	       !(tally_lw_bits(state) & tally_lh_slot_mask(lo->n.slot));
 	if (hlist_unhashed(&lo->list)) {
 		/* Its session has ended. */
+	} else if (given_up) {
+		/* As it says, and its key is gone: what is left is the home's. */
+		tally_lock_home_session_end(h, s);
 	} else if (h->dead || (!over && idle)) {
 		if (over)
 			home_used_by(h, s);
@@ -597,8 +604,17 @@ void tally_lock_home_event(struct tally_open *open, u8 kind,
 	struct tally_lock_home *h = tally_lock_home(open->object);
 
 	guard(mutex)(&h->lock);
-	if (!hlist_unhashed(&lo->list))
+	/* One that is to forget the lock is not heard any more, until its end. */
+	if (!hlist_unhashed(&lo->list) &&
+	    (kind == TALLY_LHE_LINK_DOWN ||
+	     !tally_attach_withdrawn(open->attach)))
 		home_event(h, &lo->n, kind, msg);
+}
+
+/* To the table its link broke, and comes back with the next open, if at all. */
+void tally_lock_home_withdraw(struct tally_open *open)
+{
+	tally_lock_home_event(open, TALLY_LHE_LINK_DOWN, NULL);
 }
 
 /* The same of our own users. */
@@ -631,7 +647,8 @@ void tally_lock_home_resync_end(struct tally_open *open)
 
 	tally_lock_home_event(open, TALLY_LHE_RESYNC_END, NULL);
 	guard(mutex)(&h->lock);
-	if (h->set_changed && !h->dead)
+	if (h->set_changed && !h->dead &&
+	    !tally_attach_withdrawn(open->attach))
 		home_send_set(h, tally_lock_open(open)->n.slot);
 }
 

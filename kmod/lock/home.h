@@ -123,6 +123,7 @@ void tally_lock_home_delete(struct tally_object *object);
 void tally_lock_home_destroy(struct tally_object *object);
 int tally_lock_home_set(struct tally_object *object,
 			const struct tally_lock_set *set);
+void tally_lock_home_withdraw(struct tally_open *open);
 void tally_lock_home_close(struct tally_open *open);
 void tally_lock_home_forget(struct tally_open *open);
 void tally_lock_home_event(struct tally_open *open, u8 kind,

@@ -136,6 +136,9 @@ int tally_locks_open(struct tally_open *open)
 	guard(mutex)(&h->lock);
 	if (READ_ONCE(s->state) == TALLY_SESSION_OVER)
 		return -ENOTCONN;
+	/* It had the lock before its rights changed, which is still in the word. */
+	if (tally_lh_sweeping(&h->lh, s->peer_slot))
+		return -EAGAIN;
 	tally_lh_node_init(&lo->n, s->peer_slot, s->id, !resyncing);
 	hlist_add_head(&lo->list, &h->opens);
 	return 0;

@@ -87,6 +87,7 @@ const struct tally_type_ops tally_lock_type = {
 	.destroy	= tally_lock_home_destroy,
 	.fill		= tally_lock_home_fill,
 	.open		= tally_locks_open,
+	.withdraw	= tally_lock_home_withdraw,
 	.close		= tally_lock_home_close,
 	.forget		= tally_lock_home_forget,
 	.message	= tally_lock_message,

@@ -39,7 +39,8 @@ static int lock_bind(struct tally_lock_client *c)
 		if (!s)
 			return -ENOTCONN;
 		slot = s->my_slot;
-		id = s->id;
+		/* A HANDOVER of before its rights changed would name it, too. */
+		id = READ_ONCE(view->withdrawn) ? 0 : s->id;
 	}
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&

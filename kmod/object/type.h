@@ -72,6 +72,8 @@ struct tally_type_message {
  *	memory. Returns 0 or a negative errno.
  * @fill: the type's fields of OPEN's reply, each time it is opened; @open is
  *	NULL for our own users. With arena->lock held.
+ * @withdraw: the rights of the session changed: it is being asked to forget it. It
+ *	may have it until @close, and is told nothing more. With arena->lock held.
  * @close: the session closed it, answered FORGET or is OVER: after this it
  *	reaches nothing of it. Process, from a work item; once an @open.
  * @forget: the last reference to a struct tally_open is gone. Any context.
@@ -140,6 +142,7 @@ struct tally_type_ops {
 	int (*open)(struct tally_open *open);
 	void (*fill)(struct tally_object *object, struct tally_open *open,
 		     struct tally_rep_open *rep);
+	void (*withdraw)(struct tally_open *open);
 	void (*close)(struct tally_open *open);
 	void (*forget)(struct tally_open *open);
 	void (*request)(struct tally_open *open, struct tally_sreq *req);

@@ -87,13 +87,17 @@ struct tally_rep_stat {
 /*
  * Which object: CLOSE, STAT, WHO, FORGET, FORGOTTEN, and the head of all object bodies.
  * Ids begin with 1. STAT, FORGET and FORGOTTEN of object 0, generation 0 mean the
- * arena itself with its word table, after all of its objects.
+ * arena itself with its word table, after all of its objects; before them where
+ * rights changed.
  */
 struct tally_wire_object {
 	__be32	arena;
 	__be32	object;
 	__be32	generation;
-	__be32	reserved;
+	union {
+		__be32	reserved;	/* but in FORGET and FORGOTTEN: */
+		__be32	round;		/* 0: deleted, else: rights changed */
+	};
 } __packed;
 
 struct tally_msg_list {

@@ -25,7 +25,6 @@ struct region_key {
  * @unit: bytes each covers, likewise
  * @lock: protects what follows; held while keys are fetched
  * @session: id of the session the keys belong to
- * @access: TALLY_ACCESS_* that this node had when they were fetched
  * @count: how many there are
  * @keys: the keys; NULL before the first is needed
  * @sync_lock: one sync at a time, so that none ends while another still waits
@@ -39,7 +38,6 @@ struct region_client {
 	u32 unit;
 	struct mutex lock;	/* see above */
 	u64 session;
-	u8 access;
 	u32 count;
 	struct region_key *keys;
 	struct mutex sync_lock;	/* see above */
@@ -64,6 +62,8 @@ int tally_region_attach(struct tally_handle *handle,
 	}
 	WRITE_ONCE(client->mrs, be32_to_cpu(rep->mrs));
 	WRITE_ONCE(client->unit, be32_to_cpu(rep->mr_bytes));
+	/* Fetched before it was opened again, maybe with other rights. */
+	WRITE_ONCE(client->stale, true);
 	return 0;
 }
 
@@ -91,18 +91,16 @@ void tally_region_release(struct tally_handle *handle)
 	kfree(client);
 }
 
-/* Room for the keys of this session and these rights; forgets all others. */
+/* Room for the keys of this session; forgets all others. */
 static int region_keys_prepare(struct tally_handle *handle, u64 session)
 {
 	struct region_client *client = handle->part;
-	u8 access = READ_ONCE(handle->view->access);
 
 	if (!xchg(&client->stale, false) && client->keys &&
-	    client->session == session && client->access == access)
+	    client->session == session)
 		return 0;
 	kvfree(client->keys);
 	client->session = session;
-	client->access = access;
 	client->count = READ_ONCE(client->mrs);
 	client->keys = kvcalloc(client->count, sizeof(*client->keys),
 				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -219,6 +217,12 @@ static ssize_t region_remote(struct tally_handle *handle,
 	};
 	ssize_t ret;
 
+	/* By the rights it was opened with, as it is inside. */
+	if (write && READ_ONCE(handle->view->access) != TALLY_ACCESS_RW) {
+		tally_session_put(args.session);
+		tally_handle_leave(handle);
+		return -EACCES;
+	}
 	if (!args.session) {
 		ret = tally_handle_no_conn(handle);
 		tally_handle_leave(handle);
@@ -259,6 +263,23 @@ static ssize_t region_local(struct tally_handle *handle, struct iov_iter *iter,
 	return done;
 }
 
+/* -EAGAIN: nothing was done, as what it was to be done with has ended. */
+static ssize_t region_try(struct tally_handle *handle, struct iov_iter *iter,
+			  u64 pos, u32 lane, bool write,
+			  const struct tally_until *until)
+{
+	ssize_t ret;
+
+	ret = tally_handle_enter(handle, tally_until_left(until));
+	if (ret)
+		return ret;
+	if (!handle->object)
+		return region_remote(handle, iter, pos, lane, write, until);
+	ret = region_local(handle, iter, pos, write);
+	tally_handle_leave(handle);
+	return ret;
+}
+
 /**
  * tally_region_rw - copy between a region and an iterator
  * @handle: the region
@@ -286,23 +307,13 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 		return 0;
 	if (pos >= handle->size)
 		return write ? -ENOSPC : 0;
-	/* Not inside: FORGOTTEN of the region waits for what is. */
-	ret = write ? tally_view_may_write(handle->view, &until) : 0;
-	if (ret)
-		return ret;
-	ret = tally_handle_enter(handle, timeout);
-	if (ret)
-		return ret;
 	if (count > handle->size - pos) {
 		cut = count - (handle->size - pos);
 		iov_iter_truncate(iter, handle->size - pos);
 	}
-	if (handle->object) {
-		ret = region_local(handle, iter, pos, write);
-		tally_handle_leave(handle);
-	} else {
-		ret = region_remote(handle, iter, pos, 0, write, &until);
-	}
+	do
+		ret = region_try(handle, iter, pos, 0, write, &until);
+	while (ret == -EAGAIN);
 	iov_iter_reexpand(iter, iov_iter_count(iter) + cut);
 	return ret;
 }
@@ -327,11 +338,11 @@ static int region_sync(struct tally_handle *handle, long timeout)
 		tally_delay(REGION_SYNC);
 		iov_iter_kvec(&iter, ITER_DEST, &vec, 1, vec.iov_len);
 		until = tally_until(timeout);
-		err = tally_handle_enter(handle, timeout);
-		if (!err)
-			err = min_t(ssize_t, 0, region_remote(handle, &iter, 0,
-							      lane, false,
-							      &until));
+		do
+			err = min_t(ssize_t, 0, region_try(handle, &iter, 0,
+							   lane, false,
+							   &until));
+		while (err == -EAGAIN);
 		if (err)
 			set_bit(lane, &client->dirty);
 	}

@@ -187,10 +187,10 @@ static u32 open_pages(struct tally_region_open *ro, u32 index)
 static void open_unregister(struct tally_region_open *ro, u32 index)
 {
 	lockdep_assert_held(&ro->lock);
-	if (!ro->key[index].mr)
+	if (!ro->key[index])
 		return;
-	tally_mr_destroy(ro->key[index].mr);
-	ro->key[index].mr = NULL;
+	tally_mr_destroy(ro->key[index]);
+	ro->key[index] = NULL;
 	tally_quota_uncharge(&open_quota(ro)->pages, open_pages(ro, index));
 }
 
@@ -212,20 +212,19 @@ void tally_region_close(struct tally_open *open)
 			     ro->mrs * sizeof(*ro->key));
 }
 
-/* Register the @index-th part, anew when the rights have changed. */
+/* Register the @index-th part: a key lasts, with its rights, until the close. */
 static int open_register(struct tally_region_open *ro, u32 index, int access)
 {
 	struct tally_region_home *region = tally_region_home(ro->open.object);
 	struct tally_session *s = ro->open.attach->session;
-	struct tally_region_key *key = &ro->key[index];
+	struct tally_mr **key = &ro->key[index];
 	u32 pages = open_pages(ro, index);
 	struct tally_conn *conn;
 	struct tally_mr *mr;
 	int err;
 
-	if (key->mr && key->access == access)
+	if (*key)
 		return 0;
-	open_unregister(ro, index);
 	err = tally_quota_charge(s->node, &open_quota(ro)->pages, pages,
 				 TALLY_QUOTA_PAGES);
 	if (err)
@@ -240,8 +239,7 @@ static int open_register(struct tally_region_open *ro, u32 index, int access)
 		tally_quota_uncharge(&open_quota(ro)->pages, pages);
 		return PTR_ERR(mr);
 	}
-	key->mr = mr;
-	key->access = access;
+	*key = mr;
 	return 0;
 }
 
@@ -291,7 +289,7 @@ static int open_keys(struct tally_region_open *ro, u32 first,
 		err = open_register(ro, first + i, access);
 		if (err)
 			break;
-		mr = ro->key[first + i].mr;
+		mr = ro->key[first + i];
 		out[i].addr = cpu_to_be64(mr->addr);
 		out[i].rkey = cpu_to_be32(mr->mr->rkey);
 	}

@@ -34,16 +34,6 @@ struct tally_region_home {
 };
 
 /**
- * struct tally_region_key - a part of a region as a session may reach it
- * @mr: the memory region, NULL where not yet asked for
- * @access: IB_ACCESS_* it was made with
- */
-struct tally_region_key {
-	struct tally_mr *mr;
-	int access;
-};
-
-/**
  * struct tally_region_open - a region as one session may reach it
  * @open: what all opens have
  * @lock: protects what follows; held while memory is registered
@@ -58,7 +48,7 @@ struct tally_region_open {
 	bool closed;
 	u32 mr_pages;
 	u32 mrs;
-	struct tally_region_key *key;
+	struct tally_mr **key;
 };
 
 /**

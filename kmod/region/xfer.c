@@ -350,6 +350,8 @@ static void xfer_drive(struct xfer *x)
 	while (x->left && !x->err) {
 		if (x->head - x->tail == x->slots)
 			xfer_reap(x);
+		else if (READ_ONCE(x->args.handle->error))
+			x->err = -EAGAIN;	/* the home waits for our end */
 		else
 			x->err = xfer_send(x);
 	}
@@ -394,7 +396,8 @@ static struct xfer *xfer_create(const struct tally_xfer_args *args,
  *
  * Context: process; sleeps, killable.
  * Return: bytes of the acknowledged prefix, or an errno if there are none:
- * -EFAULT, -ENOMEM, -ENOTCONN, -ETIMEDOUT, -EINTR: nothing was sent;
+ * -EFAULT, -ENOMEM, -ENOTCONN, -ETIMEDOUT, -EINTR: nothing was sent; -EAGAIN:
+ * nothing was sent, as the handle has ended;
  * -EACCES: the target refused; -EREMOTEIO: unknown.
  */
 ssize_t tally_xfer_run(const struct tally_xfer_args *args,

@@ -45,6 +45,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_ACCEPT]	 = "accept",
 	[TALLY_DELAY_PROBE]	 = "probe",
 	[TALLY_DELAY_FORGET]	 = "forget",
+	[TALLY_DELAY_ATTACHED]	 = "attached",
 };
 
 static struct delay delays[__TALLY_DELAYS];

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: one
+# Seconds: 240
+#
+# Rights change between two steps of a node that uses the arena. a is the home.
+# Needs a module that was built with TALLY_FAULTS=1.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+. "$LIB_DIR/locks.sh"
+need_tally
+need_rdma
+. "$LIB_DIR/delays.sh"
+plan 31
+
+# access RIGHT: of b.
+access() {
+	tally arena set t peer b access "$1" node a
+}
+
+session() {
+	peer_field b a session
+}
+
+check "nodes" add_nodes a b c d
+# Of mode cpu, where each tenure may be handed over.
+check "an arena" eval 'tally arena add t mode cpu node a && tally lock add t/l node a &&
+	tally counter add t/c initial 7 node a && tally counter add t/x node a'
+
+# They change after the home has attached b, before b knows.
+before=$(session)
+stop_at attached
+begin reader of b counter read t/c
+reader=$begun
+check "b is being attached" stopped_at attached
+check "read only meanwhile" access ro
+go_on attached
+check "the reader ends" wait_until 20 ended "$reader"
+check_equal "with what it asked for" 7 "$(cat "$lib_work/reader")"
+check_fails "but it does not write" 1 'rights' of b counter inc t/c
+check "write" access rw
+check "it does" of b counter inc t/c
+stop_at attached
+begin reader of b counter read t/x
+reader=$begun
+check "b looks for another object" stopped_at attached
+check "nothing at all" access none
+go_on attached
+check "b ends" wait_until 20 ended "$reader"
+check "write again" access rw
+check "and again" of b counter inc t/c
+check_equal "in the same session" "$before" "$(session)"
+
+# They change after an object was opened, before b knows.
+stop_at opened
+begin reader of b counter read t/x
+reader=$begun
+check "b is opening a counter" stopped_at opened
+check "read only meanwhile, again" access ro
+go_on opened
+check "the reader gets its answer" wait_until 20 ended "$reader"
+check_equal "which is none of the change" 0 "$(cat "$lib_work/reader")"
+check_equal "still in the same session" "$before" "$(session)"
+
+# A node that was named as the next holder waits anew, behind another one.
+check "write once more" access rw
+check "c has a lock" eval 'held one c t/l && one=$begun'
+check "b is to be next" eval 'waits two b t/l && two=$begun'
+check "b's rights go and come" eval 'access ro && wait_until 20 ended "$two" &&
+	access rw'
+check "d and then b wait" eval 'waits three d t/l && three=$begun &&
+	waits four b t/l && four=$begun'
+check "c gives it to d" eval 'over one "$one" && begun_says three held'
+check_fails "to d alone" 1 '' begun_says four held 2
+check "and then b has it" eval 'over three "$three" && begun_says four held &&
+	over four "$four"'
+
+# A node that does not answer is fenced after a quarter of the lease.
+stop_at opened
+begin reader of b counter read t/x
+check "b opens a counter, and stops at that" stopped_at opened
+check "nothing at all for b" access none
+fenced() {
+	[ "$(session)" != "$before" ]
+}
+check "b's session ends before its lease" wait_until 12 fenced
+go_on opened
