@@ -7,7 +7,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 30
+plan 37
 
 # of NODE COMMAND...: as seen from there.
 of() {
@@ -58,6 +58,20 @@ check "the rights of a peer are shown" bash -c \
 	"tally -j arena show t node a | python3 -m json.tool | grep -q '\"c\"'"
 check_fails "no right is given without saying which" 2 'access' \
 	tally arena set t peer b node a
+check_fails "nor without saying anything" 2 'nothing' tally arena set t node a
+# rights: of peers that have some of their own.
+rights() {
+	tally -j arena show t node a | python3 -c '
+import json, sys
+print(*(r["peer"] + " " + r["access"] for r in json.load(sys.stdin)[0]["rights"]))'
+}
+check_equal "two have rights of their own" "b rw c rw" "$(rights)"
+check "that of one is taken back" tally arena set t peer b access default node a
+check_equal "which leaves one" "c rw" "$(rights)"
+check_fails "it has that of all others" 1 'rights' of b counter read t/c
+check "a peer is deleted" eval 'add_node d && join a d &&
+	tally arena set t peer d access rw node a && tally peer del d node a'
+check_equal "and its right with it" "c rw" "$(rights)"
 
 check "an ordinary user counts where the mode allows it" \
 	as_nobody "$(command -v tally)" -m "$mnt/c" counter inc t/c

@@ -243,7 +243,7 @@ static int arena_set(int argc, char **argv)
 		[OWNER] = { .key = "owner", .parse = arg_user, .to = &val.uid },
 		[GROUP] = { .key = "group", .parse = arg_group, .to = &val.gid },
 		[PERM] = { .key = "perm", .parse = arg_perm, .to = &val.perm },
-		[ACCESS] = { .key = "access", .parse = arg_access,
+		[ACCESS] = { .key = "access", .parse = arg_right,
 			     .to = &val.access },
 		[NODE] = { .key = "node", .parse = arg_name, .to = &val.node },
 		[PEER] = { .key = "peer", .parse = arg_name, .to = &val.peer },
@@ -258,6 +258,18 @@ static int arena_set(int argc, char **argv)
 	if (args[PEER].seen && !args[ACCESS].seen) {
 		say("arena set %s: peer %s: 'access' is missing", name, val.peer);
 		return USAGE;
+	}
+	if (!args[OWNER].seen && !args[GROUP].seen && !args[PERM].seen &&
+	    !args[ACCESS].seen) {
+		say("arena set %s: there is nothing to set", name);
+		return USAGE;
+	}
+	if (args[ACCESS].seen && val.access == ACCESS_DEFAULT) {
+		if (!args[PEER].seen) {
+			say("arena set %s: access default: of which 'peer'?", name);
+			return USAGE;
+		}
+		args[ACCESS].seen = false;
 	}
 	if (begin(&req, TALLY_CMD_ARENA_SET, "set", name, val.node))
 		return FAILED;
@@ -321,7 +333,7 @@ const struct command arena_commands[] = {
 	  "                        [ force ]" },
 	{ "del", arena_del, "NAME [ node NODE ]" },
 	{ "set", arena_set,
-	  "NAME [ [ peer PEER ] access { none | ro | rw } ]\n"
+	  "NAME [ [ peer PEER ] access { none | ro | rw | default } ]\n"
 	  "                        [ owner USER ] [ group GROUP ] [ perm OCTAL ] [ node NODE ]" },
 	{ "show", arena_show, "[ NAME ] [ node NODE ]" },
 	{ NULL, NULL, NULL },

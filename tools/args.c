@@ -457,6 +457,16 @@ const char *arg_access(const char *word, void *to)
 	return choose(word, words, 3, to) ? NULL : "write none, ro or rw";
 }
 
+/* The rights of one peer, ACCESS_DEFAULT: no own ones. */
+const char *arg_right(const char *word, void *to)
+{
+	if (strcmp(word, "default"))
+		return arg_access(word, to) ? "write none, ro, rw or default" :
+					      NULL;
+	*(uint32_t *)to = ACCESS_DEFAULT;
+	return NULL;
+}
+
 /* What a lock protects. */
 const char *arg_class(const char *word, void *to)
 {

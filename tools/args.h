@@ -56,6 +56,8 @@ const char *arg_user(const char *word, void *to);	/* uint32_t */
 const char *arg_group(const char *word, void *to);	/* uint32_t */
 const char *arg_mode(const char *word, void *to);	/* uint32_t */
 const char *arg_access(const char *word, void *to);	/* uint32_t */
+#define ACCESS_DEFAULT UINT32_MAX
+const char *arg_right(const char *word, void *to);	/* uint32_t */
 const char *arg_class(const char *word, void *to);	/* uint32_t */
 const char *arg_onoff(const char *word, void *to);	/* bool */
 

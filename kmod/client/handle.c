@@ -375,6 +375,10 @@ static int stat_remote(struct tally_view *view, struct tally_handle *handle,
 		tally_session_violation(s, "malformed answer to STAT");
 		err = -EPROTO;
 	}
+	/* Rights changed since it was opened, or attached. */
+	if (err == -ENOTCONN && READ_ONCE(view->session) == s &&
+	    READ_ONCE(*(handle ? &handle->error : &view->error)) == err)
+		err = -EAGAIN;
 	tally_session_put(s);
 	return err;
 }
@@ -402,9 +406,11 @@ int tally_handle_stat(struct tally_view *view, struct tally_handle *handle,
 		return 0;
 	}
 	/* Not inside: FORGOTTEN waits for what is. */
-	err = handle ? tally_handle_open(handle, until) :
-		       tally_view_attach(view, false, until);
-	err = err ?: stat_remote(view, handle, owner, until);
+	do {
+		err = handle ? tally_handle_open(handle, until) :
+			       tally_view_attach(view, false, until);
+		err = err ?: stat_remote(view, handle, owner, until);
+	} while (err == -EAGAIN);
 	return handle_why(view, err);
 }
 

@@ -106,22 +106,18 @@ void tally_arenas_stop(struct tally_node *node)
 		arena_end(arena);
 }
 
-/*
- * Change what a peer may do, or with "" those without an entry. A session that
- * was given more than it may have now is fenced: the fabric knows only the keys
- * it was given. The caller has checked the values. Process context. Return: 0
- * or -ENOMEM.
- */
-int tally_arena_set_access(struct tally_arena *arena, const char *peer,
-			   u8 access)
+/* A peer is deleted: the next of that name has no rights of it. Process context. */
+void tally_arenas_forget_peer(struct tally_node *node, const char *peer)
 {
-	int err;
+	struct tally_arena *arena;
+	u32 after = 0;
 
-	guard(mutex)(&arena->lock);
-	err = tally_arena_give_access(arena, peer, access);
-	if (!err)
-		tally_export_set_access(arena);
-	return err;
+	while ((arena = tally_arena_next(node, after))) {
+		after = arena->id;
+		scoped_guard(mutex, &arena->lock)
+			tally_arena_drop_access(arena, peer);
+		tally_arena_put(arena);
+	}
 }
 
 /*

@@ -7,8 +7,7 @@
 
 int tally_arena_del(struct tally_node *node, const char *name,
 		    const char **reason);
-int tally_arena_set_access(struct tally_arena *arena, const char *peer,
-			   u8 access);
+void tally_arenas_forget_peer(struct tally_node *node, const char *peer);
 void tally_arena_set_owner(struct tally_arena *arena,
 			   struct tally_object *object,
 			   const struct tally_owner *owner, u8 what);

@@ -36,11 +36,13 @@ struct tally_arenas {
  * struct tally_right - what one peer may do in an arena
  * @by_name: in arena->rights_by_name
  * @name: name of the peer
+ * @id: in arena->rights
  * @access: TALLY_ACCESS_*
  */
 struct tally_right {
 	struct tally_name by_name;
 	char name[TALLY_NAME_SIZE];
+	u32 id;
 	u8 access;
 };
 
@@ -496,14 +498,13 @@ u8 tally_arena_access(struct tally_arena *arena, const char *peer)
 
 /*
  * Change what a peer may do, or with "" those without an entry. Sessions go on
- * with what they had, see tally_arena_set_access(). With arena->lock held.
+ * with what they had, see tally_export_set_access(). With arena->lock held.
  * Return: 0 or -ENOMEM.
  */
 int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 			    u8 access)
 {
 	struct tally_right *right;
-	u32 id;
 	int err;
 
 	lockdep_assert_held(&arena->lock);
@@ -523,15 +524,31 @@ int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 	strscpy(right->name, peer, sizeof(right->name));
 	right->by_name.name = right->name;
 	right->access = access;
-	err = xa_alloc(&arena->rights, &id, right, xa_limit_31b, GFP_KERNEL);
+	err = xa_alloc(&arena->rights, &right->id, right, xa_limit_31b,
+		       GFP_KERNEL);
 	if (!err) {
 		err = tally_names_add(&arena->rights_by_name, &right->by_name);
 		if (err)
-			xa_erase(&arena->rights, id);
+			xa_erase(&arena->rights, right->id);
 	}
 	if (err)
 		kfree(right);
 	return err;
+}
+
+/* A peer has no entry of its own any more. With arena->lock held. */
+void tally_arena_drop_access(struct tally_arena *arena, const char *peer)
+{
+	struct tally_right *right;
+
+	lockdep_assert_held(&arena->lock);
+	right = tally_names_lookup(&arena->rights_by_name, peer,
+				   struct tally_right);
+	if (!right)
+		return;
+	xa_erase(&arena->rights, right->id);
+	tally_names_del(&arena->rights_by_name, &right->by_name);
+	kfree(right);
 }
 
 /*

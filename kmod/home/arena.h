@@ -220,6 +220,7 @@ void tally_arena_unwatch(struct tally_arena *arena, struct tally_watch *watch);
 u8 tally_arena_access(struct tally_arena *arena, const char *peer);
 int tally_arena_give_access(struct tally_arena *arena, const char *peer,
 			    u8 access);
+void tally_arena_drop_access(struct tally_arena *arena, const char *peer);
 int tally_arena_right(struct tally_arena *arena, unsigned long *id,
 		      char name[TALLY_NAME_SIZE], u8 *access);
 

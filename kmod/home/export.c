@@ -280,7 +280,8 @@ static struct tally_open *open_load(struct tally_session *s,
  *
  * Context: any.
  * Return: a reference; or an error pointer: -EIDRM, the object was deleted;
- * -EACCES, the session has it not open or has no rights any more.
+ * -EACCES, the session has it not open or has no rights any more; -ENOTCONN, it has
+ * to be opened again, maybe, as rights of the session changed.
  */
 struct tally_open *tally_open_find(struct tally_session *s,
 				   const struct tally_wire_object *which)
@@ -290,7 +291,8 @@ struct tally_open *tally_open_find(struct tally_session *s,
 
 	if (!open) {
 		exists = tally_object_exists(s->node, which);
-		return ERR_PTR(exists ? -EACCES : -EIDRM);
+		return ERR_PTR(!exists ? -EIDRM : tally_export_withdrew(s) ?
+			       -ENOTCONN : -EACCES);
 	}
 	exists = !READ_ONCE(open->object->deleted);
 	if (exists && !test_bit(TALLY_EXPORT_ENDING, &open->flags) &&

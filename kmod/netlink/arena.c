@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
+#include <linux/timekeeping.h>
 #include "home/admin.h"
 #include "home/export.h"
 #include "netlink/msg.h"
@@ -146,40 +147,49 @@ static int set_access(struct genl_info *info, struct tally_arena *arena)
 	char name[TALLY_NAME_SIZE] = "";
 	int err = 0;
 
-	if (!access)
-		return 0;
 	if (info->attrs[TALLY_A_ARENA_PEER])
 		err = tally_nl_name(info, TALLY_A_ARENA_PEER, name);
 	if (err)
 		return err;
-	err = tally_arena_set_access(arena, name, nla_get_u32(access));
+	if (access)
+		err = tally_arena_give_access(arena, name, nla_get_u32(access));
+	else if (name[0])
+		tally_arena_drop_access(arena, name);
+	tally_export_set_access(arena);
 	return tally_nl_fail(info->extack, err ? access : NULL, NULL, err);
 }
 
+/* All of it or nothing, and nothing of another change is lost. */
 static int set_arena(struct genl_info *info, struct tally_arena *arena)
 {
-	u8 what = (info->attrs[TALLY_A_ARENA_UID] ? TALLY_OWNER_UID : 0) |
-		  (info->attrs[TALLY_A_ARENA_GID] ? TALLY_OWNER_GID : 0) |
-		  (info->attrs[TALLY_A_ARENA_PERM] ? TALLY_OWNER_PERM : 0);
-	struct tally_owner owner = {};
+	struct nlattr **attrs = info->attrs;
+	struct tally_owner owner;
 	int err;
 
+	guard(mutex)(&arena->lock);
+	owner = arena->config.owner;
 	err = tally_nl_owner(info, TALLY_A_ARENA_UID, TALLY_A_ARENA_GID,
 			     TALLY_A_ARENA_PERM, &owner) ?:
 	      set_access(info, arena);
-	if (!err && what)
-		tally_arena_set_owner(arena, NULL, &owner, what);
-	return err;
+	if (err || (!attrs[TALLY_A_ARENA_UID] && !attrs[TALLY_A_ARENA_GID] &&
+		    !attrs[TALLY_A_ARENA_PERM]))
+		return err;
+	owner.changed = ktime_get_real_ns();
+	arena->config.owner = owner;
+	return 0;
 }
 
 int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct nlattr **attrs = info->attrs;
 	struct tally_arena *arena;
 	int err;
 
-	if (info->attrs[TALLY_A_ARENA_PEER] &&
-	    GENL_REQ_ATTR_CHECK(info, TALLY_A_ARENA_ACCESS))
-		return -EINVAL;
+	if (!attrs[TALLY_A_ARENA_PEER] && !attrs[TALLY_A_ARENA_ACCESS] &&
+	    !attrs[TALLY_A_ARENA_UID] && !attrs[TALLY_A_ARENA_GID] &&
+	    !attrs[TALLY_A_ARENA_PERM])
+		return tally_nl_fail(info->extack, NULL, "nothing to set",
+				     -EINVAL);
 	arena = tally_nl_arena_running(info, TALLY_A_ARENA_NODE,
 				       TALLY_A_ARENA_NAME);
 	if (IS_ERR(arena))

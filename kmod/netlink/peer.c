@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/in6.h>
 #include <net/ipv6.h>
+#include "home/admin.h"
 #include "netlink/msg.h"
 #include "session/lease.h"
 #include "session/peer.h"
@@ -186,6 +187,8 @@ int tally_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(node))
 		return PTR_ERR(node);
 	err = tally_peer_del(node, name);
+	if (!err)
+		tally_arenas_forget_peer(node, name);
 	if (!err)
 		tally_node_event(node, "peer_del", name, "");
 	else if (err == -ENOENT)
