@@ -24,6 +24,15 @@ static void show_time(void)
 	out_str("time", NULL, text);
 }
 
+/* So that whoever began it knows that it hears what comes from now on. */
+static void show_listening(void)
+{
+	out_begin();
+	show_time();
+	out_str("event", NULL, "listening");
+	out_end();
+}
+
 static void show_event(struct nlattr **a, struct nlmsghdr *hdr)
 {
 	/* Comes of looking at locks. */
@@ -73,6 +82,7 @@ int monitor_run(int argc, char **argv)
 		return USAGE;
 	if (tnl_listen())
 		return FAILED;
+	show_listening();
 	while (wait_for_events() && !tnl_hear(0, TALLY_A_EVENT_MAX, show_event))
 		;
 	return FAILED;

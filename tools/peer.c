@@ -48,20 +48,26 @@ static const char *arg_addr(const char *word, void *to)
 	return NULL;
 }
 
-static void show_addr(struct nlattr **a)
+static void addr_text(struct nlattr *from, char text[INET6_ADDRSTRLEN])
 {
-	char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1] = "";
-	uint32_t scope = tnl_num(a[TALLY_A_PEER_SCOPE]);
 	struct in6_addr addr = { 0 };
-	char name[IF_NAMESIZE];
-	size_t len;
 
-	if (a[TALLY_A_PEER_ADDR])
-		nla_memcpy(&addr, a[TALLY_A_PEER_ADDR], sizeof(addr));
+	if (from)
+		nla_memcpy(&addr, from, sizeof(addr));
 	if (IN6_IS_ADDR_V4MAPPED(&addr))
 		inet_ntop(AF_INET, &addr.s6_addr[12], text, INET6_ADDRSTRLEN);
 	else
 		inet_ntop(AF_INET6, &addr, text, INET6_ADDRSTRLEN);
+}
+
+static void show_addr(struct nlattr **a)
+{
+	char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1] = "";
+	uint32_t scope = tnl_num(a[TALLY_A_PEER_SCOPE]);
+	char name[IF_NAMESIZE];
+	size_t len;
+
+	addr_text(a[TALLY_A_PEER_ADDR], text);
 	len = strlen(text);
 	if (scope && if_indextoname(scope, name))
 		snprintf(text + len, sizeof(text) - len, "%%%s", name);
@@ -69,6 +75,10 @@ static void show_addr(struct nlattr **a)
 		snprintf(text + len, sizeof(text) - len, "%%%u", scope);
 	out_str("addr", "addr", text);
 	out_u64("port", "port", tnl_num(a[TALLY_A_PEER_PORT]), "");
+	if (a[TALLY_A_PEER_FROM]) {
+		addr_text(a[TALLY_A_PEER_FROM], text);
+		out_str("from", "linked from", text);
+	}
 }
 
 static void show_session(struct nlattr **a)
@@ -97,7 +107,8 @@ static void show_trouble(struct nlattr **a)
 	out_str("error", "last error:",
 		strerror(tnl_num(a[TALLY_A_PEER_ERROR])));
 	out_u64("errno", "", tnl_num(a[TALLY_A_PEER_ERROR]), "");
-	out_str("refusal", "refusal", tnl_str(a[TALLY_A_PEER_REFUSAL]));
+	if (a[TALLY_A_PEER_REFUSAL])
+		out_str("refusal", "refusal", tnl_str(a[TALLY_A_PEER_REFUSAL]));
 	if (a[TALLY_A_PEER_TEXT])
 		out_str("text", "-", tnl_str(a[TALLY_A_PEER_TEXT]));
 }
@@ -116,6 +127,11 @@ static void show_peer(struct nlattr **a, struct nlmsghdr *hdr)
 		out_u64("epoch", "epoch", tnl_num(a[TALLY_A_PEER_EPOCH]), "");
 	if (a[TALLY_A_PEER_SESSION])
 		show_session(a);
+	if (a[TALLY_A_PEER_ENDED]) {
+		out_line();
+		out_str("ended", "last session ended:",
+			tnl_str(a[TALLY_A_PEER_ENDED]));
+	}
 	if (a[TALLY_A_PEER_ERROR])
 		show_trouble(a);
 	out_end();

@@ -427,13 +427,24 @@ void tally_handle_leave(struct tally_handle *handle)
 		tally_handle_put(handle);
 }
 
-/* An operation on the word, still inside, ended unknown. Context: any. */
-void tally_handle_doubt(struct tally_handle *handle)
+/**
+ * tally_handle_op_failed - an operation that is still inside has failed
+ * @handle: which
+ * @err: how: -EREMOTEIO, it is unknown; -EACCES, the key is void, and as no right is
+ *	lost that way, only a new session brings another; anything else, or 0: nothing
+ *
+ * Context: any.
+ */
+void tally_handle_op_failed(struct tally_handle *handle, int err)
 {
-	struct tally_session *s = tally_view_session(handle->view);
+	struct tally_session *s = NULL;
 
-	if (s)
+	if (err == -EREMOTEIO || err == -EACCES)
+		s = tally_view_session(handle->view);
+	if (s && err == -EREMOTEIO)
 		WRITE_ONCE(handle->doubt, READ_ONCE(s->link_nr));
+	else if (s)
+		tally_session_fence(s, -EKEYREVOKED);
 	tally_session_put(s);
 }
 

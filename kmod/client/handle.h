@@ -21,7 +21,7 @@ int tally_handle_stat(struct tally_view *view, struct tally_handle *handle,
 int tally_handle_enter(struct tally_handle *handle, long timeout);
 int tally_handle_try_enter(struct tally_handle *handle);
 void tally_handle_leave(struct tally_handle *handle);
-void tally_handle_doubt(struct tally_handle *handle);
+void tally_handle_op_failed(struct tally_handle *handle, int err);
 struct tally_conn *tally_handle_conn(struct tally_handle *handle, u64 *addr,
 				     u32 *rkey);
 int tally_handle_no_conn(struct tally_handle *handle);

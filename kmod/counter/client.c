@@ -40,8 +40,7 @@ static void counter_op_done(struct tally_op *op)
 	struct tally_handle *handle = call->handle;
 
 	complete(&call->finished);
-	if (op->status == -EREMOTEIO)
-		tally_handle_doubt(handle);
+	tally_handle_op_failed(handle, op->status);
 	tally_handle_leave(handle);
 	kref_put(&call->ref, counter_call_free);
 	tally_handle_put(handle);
@@ -76,18 +75,11 @@ static int counter_wait(struct tally_conn *conn, struct counter_call *call,
 {
 	int err = tally_op_wait(conn, &call->op, &call->finished,
 				tally_until_left(until), true);
-	struct tally_session *s = NULL;
 
 	if (err == -EINPROGRESS)
 		return -EREMOTEIO;
 	if (err == -ENOTCONN)
 		return tally_handle_no_conn(call->handle);
-	/* The key is void: only a new session brings another. */
-	if (err == -EACCES)
-		s = tally_view_session(call->handle->view);
-	if (s)
-		tally_session_fence(s, -EACCES);
-	tally_session_put(s);
 	return err;
 }
 

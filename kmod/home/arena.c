@@ -134,8 +134,8 @@ static void arena_unbind(struct tally_arena *arena)
 	tally_conn_put(loop);
 	tally_dev_put(dev);
 	if (down)
-		tally_node_event(arena->node, "arena_down",
-				 arena->config.name, "device gone");
+		tally_node_notice(arena->node, "arena_down",
+				  arena->config.name, "device gone");
 }
 
 static int arena_bind(struct tally_arena *arena)
@@ -200,10 +200,13 @@ static void arena_try(struct tally_arena *arena)
 	 * that way.
 	 */
 	if (arena->config.mode == TALLY_MODE_AUTO && !arena->mode &&
-	    err == -EOPNOTSUPP)
+	    err == -EOPNOTSUPP) {
+		tally_node_notice(arena->node, "arena_cpu", arena->config.name,
+				  "the device cannot do the atomics of the arena");
 		arena_ready(arena, TALLY_MODE_CPU);
-	else
+	} else {
 		arena_kick(arena, ARENA_RETRY);
+	}
 }
 
 /*

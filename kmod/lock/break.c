@@ -25,8 +25,8 @@ static void break_fence_slot(struct tally_lock_home *h, u16 slot)
 	if (!s)
 		return;
 	if (READ_ONCE(s->state) != TALLY_SESSION_OVER) {
-		tally_node_event(node, "lock_fenced", s->name,
-				 h->object.config.name);
+		tally_node_notice(node, "lock_fenced", s->name,
+				  h->object.config.name);
 		tally_session_fence(s, -ETIMEDOUT);
 		h->breaking->fenced++;
 	}
@@ -91,7 +91,8 @@ static void break_work(struct work_struct *work)
 	snprintf(subject, sizeof(subject), "%s/%s",
 		 object->arena->config.name, object->config.name);
 	snprintf(detail, sizeof(detail), dead ? "deleted" : "%u", b->fenced);
-	tally_node_event(object->arena->node, "lock_broken", subject, detail);
+	tally_node_notice(object->arena->node, "lock_broken", subject,
+			  detail);
 	kfree(b);
 	tally_object_put(object);
 }

@@ -612,8 +612,7 @@ static void lock_op_done(struct tally_op *op)
 	struct tally_conn *conn;
 	unsigned long flags;
 
-	if (op->status == -EREMOTEIO)
-		tally_handle_doubt(handle);
+	tally_handle_op_failed(handle, op->status);
 	spin_lock_irqsave(&c->lock, flags);
 	c->pending |= TALLY_LOCK_OP_DONE;
 	conn = c->op_conn;

@@ -227,9 +227,9 @@ static void home_act(struct tally_lock_home *h, struct tally_lh_action *a)
 		tally_session_put(s);
 		break;
 	case TALLY_LHA_WORD_BAD:
-		tally_node_event(home_node_of(h), "lock_word_bad",
-				 h->object.config.name,
-				 "the word holds what it cannot hold");
+		tally_node_notice(home_node_of(h), "lock_word_bad",
+				  h->object.config.name,
+				  "the word holds what it cannot hold");
 		h->bad = true;
 		home_queue(h, 0);
 		break;

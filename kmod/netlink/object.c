@@ -183,6 +183,10 @@ static int change(struct genl_info *info, bool set)
 	if (!err)
 		err = how ? how(object, info) :
 			    not_this_type(info, TALLY_A_OBJECT_NAME);
+	if (!err && set)
+		tally_node_event(object->arena->node, "object_set",
+				 object->arena->config.name,
+				 object->config.name);
 	if (!err)
 		tally_nl_reply(info, fill_object, object);
 	tally_object_put(object);

@@ -6,22 +6,41 @@
 #include "session/lease.h"
 #include "session/peer.h"
 
+static struct in6_addr ip_of(const struct sockaddr_storage *addr)
+{
+	struct in6_addr ip = ((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+	if (addr->ss_family == AF_INET)
+		ipv6_addr_set_v4mapped(((const struct sockaddr_in *)addr)->
+				       sin_addr.s_addr, &ip);
+	return ip;
+}
+
 static bool put_addr(struct sk_buff *skb, const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in4 = (const void *)addr;
-	struct in6_addr ip = in6->sin6_addr;
-	__be16 port = in6->sin6_port;
-	u32 scope = in6->sin6_scope_id;
+	bool is_in6 = addr->ss_family == AF_INET6;
+	u32 scope = is_in6 ? in6->sin6_scope_id : 0;
+	struct in6_addr ip = ip_of(addr);
+	__be16 port = is_in6 ? in6->sin6_port :
+			       ((const struct sockaddr_in *)addr)->sin_port;
 
-	if (addr->ss_family == AF_INET) {
-		ipv6_addr_set_v4mapped(in4->sin_addr.s_addr, &ip);
-		port = in4->sin_port;
-		scope = 0;
-	}
 	return nla_put(skb, TALLY_A_PEER_ADDR, sizeof(ip), &ip) ||
 	       (scope && nla_put_u32(skb, TALLY_A_PEER_SCOPE, scope)) ||
 	       nla_put_u16(skb, TALLY_A_PEER_PORT, ntohs(port));
+}
+
+/* Where the link leads, where that is not the address that was configured. */
+static bool put_from(struct sk_buff *skb, const struct tally_peer *peer)
+{
+	struct in6_addr ip, configured = ip_of(&peer->addr);
+	struct sockaddr_storage addr;
+
+	if (!tally_session_addr(peer->session, &addr))
+		return false;
+	ip = ip_of(&addr);
+	return !ipv6_addr_equal(&ip, &configured) &&
+	       nla_put(skb, TALLY_A_PEER_FROM, sizeof(ip), &ip);
 }
 
 /* Under peer->lock. */
@@ -47,15 +66,17 @@ static bool put_session(struct sk_buff *skb, const struct tally_peer *peer)
 		nla_put_u32(skb, TALLY_A_PEER_LEASE, s->lease_ms) ||
 		nla_put_u64_64bit(skb, TALLY_A_PEER_LEASE_LEFT,
 				  tally_session_lease_left(s),
-				  TALLY_A_PEER_PAD));
+				  TALLY_A_PEER_PAD) ||
+		put_from(skb, peer));
 }
 
 static bool put_trouble(struct sk_buff *skb, const struct tally_peer *peer)
 {
 	return peer->last_error &&
 	       (nla_put_u32(skb, TALLY_A_PEER_ERROR, -peer->last_error) ||
-		nla_put_string(skb, TALLY_A_PEER_REFUSAL,
-			       tally_refusal_name(peer->last_refusal)) ||
+		(peer->last_refusal &&
+		 nla_put_string(skb, TALLY_A_PEER_REFUSAL,
+				tally_refusal_name(peer->last_refusal))) ||
 		tally_nl_put_text(skb, TALLY_A_PEER_TEXT, peer->last_text));
 }
 
@@ -89,7 +110,11 @@ static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 				  TALLY_A_PEER_PAD)) ||
 	       nla_put_u64_64bit(skb, TALLY_A_PEER_CONNECTS, peer->connects,
 				 TALLY_A_PEER_PAD) ||
-	       put_session(skb, peer) || put_trouble(skb, peer);
+	       put_session(skb, peer) ||
+	       (peer->ended &&
+		nla_put_string(skb, TALLY_A_PEER_ENDED,
+			       tally_session_why(peer->ended))) ||
+	       put_trouble(skb, peer);
 }
 
 static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)

@@ -206,8 +206,7 @@ static void xfer_op_done(struct tally_op *op)
 	struct xfer_slot *slot = container_of(op, struct xfer_slot, op);
 	struct xfer *x = slot->xfer;
 
-	if (op->status == -EREMOTEIO)
-		tally_handle_doubt(x->args.handle);
+	tally_handle_op_failed(x->args.handle, op->status);
 	if (!op->status && x->args.done)
 		x->args.done(&x->args, slot->lane);
 	xfer_bytes_put(slot);

@@ -241,8 +241,8 @@ static void handshake_refuse(struct tally_handshake *hs,
 	strscpy(body.text, hs->text, sizeof(body.text));
 	atomic64_inc(&hs->node->stats.refused[reason]);
 	trace_tally_handshake_refuse(hs->conn, hs->incoming, reason);
-	tally_node_event(hs->node, "refused",
-			 hs->peer ? hs->peer->name : "?", hs->text);
+	tally_node_notice(hs->node, "refused",
+			  hs->peer ? hs->peer->name : "?", hs->text);
 	hs->refusal = reason;
 	hs->expect = 0;
 	if (!handshake_send(hs, TALLY_MSG_REFUSE, &body, sizeof(body)))
@@ -374,7 +374,7 @@ static enum tally_refusal handshake_settle(struct tally_handshake *hs,
 		   !tally_session_break_wait(old, -ENOTCONN)) {
 		*s = old;
 		return TALLY_REFUSE_NONE;
-	} else if (tally_session_fence_wait(old, -ENOTCONN)) {
+	} else if (tally_session_fence_wait(old, -ESTALE)) {
 		reason = TALLY_REFUSE_BUSY;
 	}
 	tally_session_put(old);
@@ -549,7 +549,7 @@ static struct tally_session *handshake_join(struct tally_handshake *hs,
 	if (ready->resumed)
 		err = -ESTALE;
 	else if (old)
-		err = tally_session_fence_wait(old, -ENOTCONN);
+		err = tally_session_fence_wait(old, -ESTALE);
 	tally_session_put(old);
 	return err ? ERR_PTR(err) : handshake_new_session(hs, id, slot);
 }
@@ -655,6 +655,8 @@ static void handshake_down(struct tally_conn *conn, int err)
 	if (!hs->incoming)
 		tally_peer_failed(hs->peer, err, hs->refusal ?: conn->refusal,
 				  hs->text);
+	else if (hs->peer && hs->refusal == TALLY_REFUSE_AUTH)
+		tally_peer_unproved(hs->peer, refusals[TALLY_REFUSE_AUTH]);
 	tally_conn_put(conn);
 	handshake_put(hs);
 }

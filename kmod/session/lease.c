@@ -9,7 +9,7 @@
 /* The lease has ended; any context that may take spinlocks. */
 static void lease_ended(struct tally_session *s)
 {
-	if (!tally_session_fence(s, -ENOTCONN))
+	if (!tally_session_fence(s, -ETIME))
 		return;
 	trace_tally_lease_expired(s->id, min(s->valid_until, s->reclaim_at));
 	tally_stat_inc(&s->node->stats, TALLY_STAT_LEASE_LOST);

@@ -112,8 +112,8 @@ static void link_go_live(struct tally_session *s, u32 nr)
 		if (s->resumed)
 			tally_stat_inc(&s->node->stats,
 				       TALLY_STAT_SESSION_RESUMED);
-		tally_node_event(s->node, "up", s->name,
-				 s->resumed ? "resumed" : "new");
+		tally_node_notice(s->node, "up", s->name,
+				  s->resumed ? "resumed" : "new");
 		tally_rpc_resend(s);
 		s->node->ops->live(s, s->resumed);
 		mod_delayed_work(s->node->wq, &s->tick, 0);
@@ -279,7 +279,7 @@ static int link_goodbye_came(struct tally_session *s, const void *body,
 		return -EPROTO;
 	if (bye->clean)
 		tally_lease_release(s);
-	tally_session_fence(s, -ENOTCONN);
+	tally_session_fence(s, -ECONNRESET);
 	return 0;
 }
 
@@ -483,7 +483,8 @@ static void session_tell_over(struct tally_session *s)
 	tally_rpc_close(s);
 	s->node->ops->over(s);
 	tally_stat_inc(&s->node->stats, TALLY_STAT_SESSION_FENCED);
-	tally_node_event(s->node, "over", s->name, "");
+	tally_node_notice(s->node, "over", s->name,
+			  tally_session_why(s->error));
 	trace_tally_session_fenced(s->id, s->error);
 	session_unhash(s);
 	tally_delay(SESSION_OVER);
@@ -522,9 +523,10 @@ static void session_link_work(struct work_struct *work)
 	spin_unlock_irq(&s->lock);
 	if (settled && (broken || end) && s->announced) {
 		s->announced = false;
-		tally_node_event(s->node, "down", s->name,
-				 s->state == TALLY_SESSION_OVER ? "over" :
-								  "broken");
+		if (s->state == TALLY_SESSION_OVER)
+			tally_node_event(s->node, "down", s->name, "over");
+		else
+			tally_node_notice(s->node, "down", s->name, "broken");
 		s->node->ops->down(s);
 	}
 	if (end)

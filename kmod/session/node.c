@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include "session/node.h"
@@ -35,6 +36,16 @@ void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail)
 {
 	node->ops->event(node, event, subject, detail, true);
+}
+
+/* See tally_node_notice(). */
+void tally_node_log(struct ratelimit_state *limit, struct tally_node *node,
+		    const char *event, const char *subject, const char *detail)
+{
+	if (__ratelimit(limit))
+		pr_notice("node %s: %s %s%s%s\n", node->config.name, event,
+			  subject, *detail ? ": " : "", detail);
+	tally_node_event(node, event, subject, detail);
 }
 
 /* The same of what changes nothing that a list shows. */

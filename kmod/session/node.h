@@ -10,6 +10,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -219,6 +220,20 @@ void tally_node_put(struct tally_node *node);
 bool tally_node_running(struct tally_node *node);
 void tally_node_event(struct tally_node *node, const char *event,
 		      const char *subject, const char *detail);
+void tally_node_log(struct ratelimit_state *limit, struct tally_node *node,
+		    const char *event, const char *subject, const char *detail);
+
+/*
+ * As tally_node_event(), and a line in the kernel's log: what an administrator looks
+ * for afterwards. Each place has a limit of its own.
+ */
+#define tally_node_notice(node, event, subject, detail)			\
+do {									\
+	static DEFINE_RATELIMIT_STATE(limit_, DEFAULT_RATELIMIT_INTERVAL, \
+				      DEFAULT_RATELIMIT_BURST);		\
+									\
+	tally_node_log(&limit_, node, event, subject, detail);		\
+} while (0)
 void tally_node_news(struct tally_node *node, const char *event,
 		     const char *subject);
 

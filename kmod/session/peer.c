@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -75,18 +76,45 @@ static bool peer_gives_way(struct tally_peer *peer)
 	return peer->gave_way;
 }
 
+/*
+ * Keep why an attempt failed, and tell it where it is not what was told before. That
+ * both sides connect at once is no trouble, and hides none.
+ */
+static void peer_note(struct tally_peer *peer, int err, u16 refusal,
+		      const char *text)
+{
+	bool news = peer->last_error != err || peer->last_refusal != refusal;
+	char name[32];
+
+	lockdep_assert_held(&peer->lock);
+	if (refusal == TALLY_REFUSE_COLLISION && peer->last_error)
+		return;
+	if (err == -ENODEV)
+		text = "no RDMA device leads there; 'rdma link add' makes one of an interface";
+	peer->last_error = err;
+	peer->last_refusal = refusal;
+	strscpy(peer->last_text, text, sizeof(peer->last_text));
+	if (!news || peer->dead || refusal == TALLY_REFUSE_COLLISION)
+		return;
+	snprintf(name, sizeof(name), "%pe", ERR_PTR(err));
+	tally_node_notice(peer->node, "failed", peer->name,
+			  text[0] ? text : name);
+}
+
 static void peer_connect(struct work_struct *work)
 {
 	struct tally_peer *peer = container_of(work, struct tally_peer,
 					       connect.work);
 	/* Memory may wait for the session that is resumed. */
 	unsigned int noio = memalloc_noio_save();
+	int err;
 
 	guard(mutex)(&peer->lock);
 	if (peer_needs_link(peer) && !peer_gives_way(peer)) {
 		peer->connects++;
-		peer->last_error = peer->node->peer_ops->connect(peer) ?:
-				   peer->last_error;
+		err = peer->node->peer_ops->connect(peer);
+		if (err)
+			peer_note(peer, err, 0, "");
 	}
 	/* Still, while the peer tries itself, or where the attempt failed. */
 	peer_retry(peer);
@@ -101,10 +129,16 @@ void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text)
 {
 	guard(mutex)(&peer->lock);
-	peer->last_error = err;
-	peer->last_refusal = refusal;
-	strscpy(peer->last_text, text, sizeof(peer->last_text));
+	peer_note(peer, err, refusal, text);
 	peer_retry(peer);
+}
+
+/* One that connected to us, and said it was this peer, did not prove it. */
+void tally_peer_unproved(struct tally_peer *peer, const char *text)
+{
+	guard(mutex)(&peer->lock);
+	if (!peer->session)
+		peer_note(peer, -ECONNREFUSED, TALLY_REFUSE_AUTH, text);
 }
 
 static void peer_session_live(struct tally_session *s)
@@ -136,6 +170,7 @@ static void peer_session_over(struct tally_session *s)
 	struct tally_peer *peer = s->peer;
 
 	guard(mutex)(&peer->lock);
+	peer->ended = s->error;
 	if (peer->session == s) {
 		peer->session = NULL;
 		tally_session_put(s);

@@ -33,6 +33,7 @@ struct tally_handshake;
  * @dead: deleted, no new attempts; listed until its session is over
  * @backoff_ms: wait before the next attempt
  * @connects: attempts made
+ * @ended: errno that the last session was fenced with, or 0
  * @last_refusal: enum tally_refusal of the last failed attempt
  * @last_error: errno of the last failed attempt
  * @last_text: sentence that came with it
@@ -60,6 +61,7 @@ struct tally_peer {
 	bool dead;
 	u32 backoff_ms;
 	u64 connects;
+	int ended;
 	u16 last_refusal;
 	int last_error;
 	char last_text[128];
@@ -87,6 +89,7 @@ int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s);
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
 void tally_peers_pause(struct tally_node *node, bool pause);
+void tally_peer_unproved(struct tally_peer *peer, const char *text);
 void tally_peers_stop(struct tally_node *node);
 
 #endif

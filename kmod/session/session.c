@@ -50,6 +50,20 @@ struct tally_session *tally_session_at(struct tally_node *node, u16 slot)
 			      xa_load(&node->slots, slot));
 }
 
+/* Where the other end of its link is. False without a link. */
+bool tally_session_addr(struct tally_session *s, struct sockaddr_storage *addr)
+{
+	unsigned long flags;
+	bool known;
+
+	spin_lock_irqsave(&s->lock, flags);
+	known = s->ctrl;
+	if (known)
+		*addr = s->ctrl->peer;
+	spin_unlock_irqrestore(&s->lock, flags);
+	return known;
+}
+
 /* Is its link up? The answer may be old when it is read. */
 bool tally_session_is_live(struct tally_session *s)
 {
@@ -179,6 +193,33 @@ bool tally_session_set_state(struct tally_session *s,
 	return true;
 }
 
+/* Why a session ended, from the error it was fenced with; for people. */
+const char *tally_session_why(int err)
+{
+	switch (err) {
+	case -ETIME:
+		return "its lease ended";
+	case -ECONNRESET:
+		return "the peer took leave";
+	case -ESHUTDOWN:
+		return "we took leave";
+	case -ENETDOWN:
+		return "the device is gone";
+	case -EPROTO:
+		return "the peer broke the protocol";
+	case -ETIMEDOUT:
+		return "the peer did not give up in time what it was asked for";
+	case -EACCES:
+		return "the peer did not give up what it has lost the right to";
+	case -EKEYREVOKED:
+		return "a memory key of the peer is void";
+	case -ESTALE:
+		return "the peer began a new one";
+	default:
+		return "its link did not come up";
+	}
+}
+
 /* Leave the link: fail every conn, wake every caller. */
 static void session_drop_link(struct tally_session *s, int err)
 {
@@ -243,6 +284,6 @@ bool tally_session_fence(struct tally_session *s, int err)
 void tally_session_violation(struct tally_session *s, const char *what)
 {
 	tally_stat_inc(&s->node->stats, TALLY_STAT_MALFORMED);
-	tally_node_event(s->node, "violation", s->name, what);
+	tally_node_notice(s->node, "violation", s->name, what);
 	tally_session_break(s, -EPROTO);
 }

@@ -178,6 +178,8 @@ void tally_session_put(struct tally_session *s);
 struct tally_session *tally_session_find(struct tally_node *node, u64 id);
 struct tally_session *tally_session_at(struct tally_node *node, u16 slot);
 bool tally_session_is_live(struct tally_session *s);
+bool tally_session_addr(struct tally_session *s, struct sockaddr_storage *addr);
+const char *tally_session_why(int err);
 struct tally_conn *tally_session_lane(struct tally_session *s, u32 hash);
 struct tally_conn *tally_session_link(struct tally_session *s, u16 type,
 				      struct tally_msg_head *head, u32 *link);
