@@ -10,6 +10,7 @@
 #include "home/serve.h"
 #include "lock/type.h"
 #include "netlink/msg.h"
+#include "netlink/show.h"
 #include "region/type.h"
 #include "region/xfer.h"
 #include "session/nodes.h"
@@ -131,7 +132,7 @@ static void main_request(struct tally_session *s, struct tally_sreq *req)
 	const struct tally_type_ops *type;
 	enum tally_aim aim;
 
-	if (tally_serve_request(req))
+	if (tally_serve_request(req) || tally_show_request(req))
 		return;
 	message = tally_type_message(req->type, &type);
 	if (!message)

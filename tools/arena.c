@@ -8,6 +8,7 @@
 #include "mount.h"
 #include "nl.h"
 #include "out.h"
+#include "remote.h"
 #include "tally.h"
 
 static const struct tnl_word arena_words[TALLY_A_ARENA_MAX + 1] = {
@@ -303,9 +304,6 @@ static int arena_del(int argc, char **argv)
 	return TIMED_OUT;
 }
 
-static const char elsewhere[] =
-	"no arena of that name has its home here: run this on the node that is its home";
-
 static int arena_show(int argc, char **argv)
 {
 	struct tnl_request req = { .list = true };
@@ -314,15 +312,22 @@ static int arena_show(int argc, char **argv)
 		{ .key = "node", .parse = arg_name, .to = &node },
 		{ .key = NULL },
 	};
+	struct path path = { .arena = "" };
+	int status;
 
 	if (args_optional_name(&argc, &argv, args, "arena", &name) ||
 	    args_parse(argc, argv, args))
 		return USAGE;
 	if (name)
-		req.none = elsewhere;
+		req.none = "";
 	if (begin(&req, TALLY_CMD_ARENA_GET, "show", name, node))
 		return FAILED;
-	return tnl_talk(&req, TALLY_A_ARENA_MAX, show_arena);
+	status = tnl_talk(&req, TALLY_A_ARENA_MAX, show_arena);
+	if (!status || !name || req.answers || req.error)
+		return status;
+	snprintf(path.arena, sizeof(path.arena), "%s", name);
+	return remote_show(&req, node, &path, 0, TALLY_A_ARENA_MAX,
+			   show_arena);
 }
 
 const struct command arena_commands[] = {

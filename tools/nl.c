@@ -114,7 +114,8 @@ static void value_text(const struct tnl_word *word, struct nlattr *attr,
 		       char *text, size_t size)
 {
 	if (word->text)
-		snprintf(text, size, "%.*s", nla_len(attr), tnl_str(attr));
+		snprintf(text, size, "%.*s", nla_len(attr),
+			 (char *)nla_data(attr));
 	else if (nla_len(attr) > 8)
 		text[0] = '\0';
 	else
@@ -349,7 +350,8 @@ static int hand_out(struct answer *got, int max, tnl_answer answer)
 
 	got->req->answers = got->count;
 	if (!got->count && got->req->none) {
-		say("%s: %s", got->req->about, got->req->none);
+		if (got->req->none[0])
+			say("%s: %s", got->req->about, got->req->none);
 		return FAILED;
 	}
 	if (got->req->list)
@@ -565,7 +567,11 @@ void tnl_put_node(struct tnl_request *req, int attr, const char *node)
  */
 const char *tnl_str(struct nlattr *attr)
 {
-	return attr ? nla_get_string(attr) : "";
+	/* That of another machine may be no string. */
+	if (!attr || !nla_len(attr) ||
+	    ((char *)nla_data(attr))[nla_len(attr) - 1])
+		return "";
+	return nla_get_string(attr);
 }
 
 /**

@@ -29,7 +29,7 @@ struct tnl_word {
  * @quiet: this errno is expected: no complaint; -1: any is
  * @type: type of object that is meant, or NULL
  * @list: the answer is shown as a list
- * @none: what to complain about when the list is empty, or NULL
+ * @none: what to complain about when the list is empty, or NULL; "": fail silently
  * @answers: after tnl_talk(): messages of the answer
  */
 struct tnl_request {

@@ -8,6 +8,7 @@
 #include "nl.h"
 #include "object.h"
 #include "out.h"
+#include "remote.h"
 #include "tally.h"
 
 #define LOOK_MS		500	/* at a lock that is being broken */
@@ -516,7 +517,7 @@ static int take_filter(int *argc, char ***argv, const struct arg *args,
 }
 
 /**
- * object_show - list objects of a type with their home here
+ * object_show - list objects of a type with their home here, or in one arena
  * @type: the type
  * @argc: number of words
  * @argv: filter and keys
@@ -532,20 +533,28 @@ int object_show(const struct object_type *type, int argc, char **argv)
 		{ .key = NULL },
 	};
 	struct path path;
+	int status = FAILED;
+	bool away;
 
 	if (take_filter(&argc, &argv, args, &path) ||
 	    args_parse(argc, argv, args))
 		return USAGE;
+	away = strchr(path.arena, '@');
 	if (path.object[0])
-		req.none = "there is no such object of this type here: run this on its home";
-	if (here(type, "show", &path))
-		return FAILED;
-	if (type->type == TALLY_TYPE_LOCK)
+		req.none = "there is no such object of this type";
+	if (!away && type->type == TALLY_TYPE_LOCK)
 		ask_holders(type, node, &path);
+	/* No arena of that name has its home here. */
+	req.quiet = path.arena[0] ? ENOENT : 0;
 	if (begin(&req, TALLY_CMD_OBJECT_GET, type, "show", &path))
 		return FAILED;
 	tnl_put_node(&req, TALLY_A_OBJECT_NODE, node);
-	return tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
+	if (!away) {
+		status = tnl_talk(&req, TALLY_A_OBJECT_MAX, show_object);
+		away = req.error && req.error == req.quiet;
+	}
+	return away ? remote_show(&req, node, &path, type->type,
+				  TALLY_A_OBJECT_MAX, show_object) : status;
 }
 
 /**

@@ -119,6 +119,7 @@ enum tally_msg_type {
 	TALLY_MSG_WHO		= 38,
 	TALLY_MSG_REGION_ZERO	= 39,
 	TALLY_MSG_STAT		= 40,
+	TALLY_MSG_SHOW		= 41,
 	TALLY_MSG_TESTS		= 48,	/* to 63: for kmod/tests/ */
 	/* one-way */
 	TALLY_MSG_FORGET	= 64,

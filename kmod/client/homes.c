@@ -459,6 +459,39 @@ static void list_local(struct tally_arena *arena, u32 after, tally_list_fn fn,
 }
 
 /**
+ * tally_view_show - what its home shows of an arena or an object
+ * @view: the arena, of another node
+ * @msg: what is wanted; @arena is filled in
+ * @rep: gets the reply
+ * @len: in: size of @rep, out: length of what came
+ * @timeout: in jiffies, MAX_SCHEDULE_TIMEOUT for none
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0, -EOPNOTSUPP (it is ours), -ENOENT (no such object), -EPROTOTYPE, or the
+ * errors of tally_view_find().
+ */
+int tally_view_show(struct tally_view *view, struct tally_msg_show *msg,
+		    struct tally_rep_show *rep, u32 *len, long timeout)
+{
+	struct tally_until until = tally_until(timeout);
+	int err = view->arena ? -EOPNOTSUPP :
+		  tally_view_attach(view, false, &until);
+	struct tally_session *s = err ? NULL : tally_view_session(view);
+
+	if (!s)
+		return err ?: -ENOTCONN;
+	msg->arena = cpu_to_be32(view->remote_id);
+	err = tally_view_ask(s, TALLY_MSG_SHOW, msg, sizeof(*msg), rep, len,
+			     &until);
+	if (!err && *len < sizeof(*rep))
+		err = -EPROTO;
+	if (err == -EPROTO)
+		tally_session_violation(s, "malformed answer to SHOW");
+	tally_session_put(s);
+	return err;
+}
+
+/**
  * tally_view_list - the objects of an arena
  * @view: the arena
  * @after: id to go on behind, 0 to begin

@@ -172,6 +172,42 @@ static int dir_iterate(struct file *file, struct dir_context *dc)
 	return err;
 }
 
+static long dir_show(struct tally_view *view, struct tally_ioc_show __user *uarg)
+{
+	struct tally_msg_show msg = {};
+	struct tally_rep_show *rep;
+	struct tally_ioc_show arg;
+	u32 len = TALLY_REPLY_MAX;
+	int err;
+
+	if (copy_from_user(&arg, uarg, sizeof(arg)))
+		return -EFAULT;
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	if (!view || arg.type > U8_MAX ||
+	    strnlen(arg.name, sizeof(arg.name)) == sizeof(arg.name))
+		return -EINVAL;
+	msg.type = arg.type;
+	msg.after = cpu_to_be32(arg.after);
+	strscpy(msg.name, arg.name, sizeof(msg.name));
+	rep = kmalloc(len, GFP_KERNEL_ACCOUNT);
+	if (!rep)
+		return -ENOMEM;
+	err = tally_view_show(view, &msg, rep, &len, TALLY_FS_TIMEOUT);
+	if (err)
+		goto out;
+	len -= sizeof(*rep);
+	err = len > arg.len ? -EMSGSIZE : 0;
+	arg.next = be32_to_cpu(rep->next);
+	arg.len = len;
+	if (!err && (copy_to_user(u64_to_user_ptr(arg.attrs), rep + 1, len) ||
+		     copy_to_user(uarg, &arg, sizeof(arg))))
+		err = -EFAULT;
+out:
+	kfree(rep);
+	return err;
+}
+
 static int dir_create(struct tally_arena *arena,
 		      const struct tally_object_config *config,
 		      const struct tally_ioc_create *arg)
@@ -199,6 +235,8 @@ static long dir_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 	struct tally_ioc_create arg;
 	int err;
 
+	if (cmd == TALLY_IOC_SHOW)
+		return dir_show(view, (void __user *)uarg);
 	if (cmd != TALLY_IOC_CREATE)
 		return -ENOTTY;
 	if (copy_from_user(&arg, (void __user *)uarg, sizeof(arg)))

@@ -68,7 +68,8 @@ static int put_attached(struct sk_buff *skb, void *of, u32 i)
 	return skb ? nla_put_string(skb, TALLY_A_ARENA_ATTACHED_NODE, name) : 0;
 }
 
-static bool fill_arena(struct sk_buff *skb, void *hdr, void *entry)
+/* A tally_nl_fill. */
+bool tally_nl_fill_arena(struct sk_buff *skb, void *hdr, void *entry)
 {
 	struct tally_arena *arena = entry;
 	struct arena_list rights = { arena }, attached = { arena };
@@ -135,7 +136,7 @@ int tally_nl_arena_add_doit(struct sk_buff *skb, struct genl_info *info)
 	/* It stands, whether this answer can be made or not. */
 	arena = err ? NULL : tally_arena_find(node, config.name);
 	if (arena)
-		tally_nl_reply(info, fill_arena, arena);
+		tally_nl_reply(info, tally_nl_fill_arena, arena);
 	tally_arena_put(arena);
 	tally_node_put(node);
 	return err;
@@ -198,7 +199,7 @@ int tally_nl_arena_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!err) {
 		tally_node_event(arena->node, "arena_set", arena->config.name,
 				 "");
-		tally_nl_reply(info, fill_arena, arena);
+		tally_nl_reply(info, tally_nl_fill_arena, arena);
 	}
 	tally_arena_put(arena);
 	return err;
@@ -232,7 +233,7 @@ int tally_nl_arena_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err = 0;
 
 	while (!err && (arena = tally_arena_next(cursor->node, cursor->id))) {
-		err = tally_nl_dump(skb, cb, fill_arena, arena,
+		err = tally_nl_dump(skb, cb, tally_nl_fill_arena, arena,
 				    tally_nl_dump_name(cb, TALLY_A_ARENA_NAME,
 						       arena->config.name),
 				    arena->id);

@@ -40,8 +40,8 @@ static bool put_object(struct sk_buff *skb, void *hdr,
 	       (c.type->nl_fill && c.type->nl_fill(skb, hdr, object));
 }
 
-/* To an administrator, as those are who change something. */
-static bool fill_object(struct sk_buff *skb, void *hdr, void *entry)
+/* A tally_nl_fill: to an administrator, as those are who change something. */
+bool tally_nl_fill_object(struct sk_buff *skb, void *hdr, void *entry)
 {
 	return put_object(skb, hdr, entry, true);
 }
@@ -126,7 +126,7 @@ int tally_nl_object_add_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	/* It stands, whether this answer can be made or not. */
 	if (!err)
-		tally_nl_reply(info, fill_object, object);
+		tally_nl_reply(info, tally_nl_fill_object, object);
 	tally_object_put(object);
 	return err;
 }
@@ -188,7 +188,7 @@ static int change(struct genl_info *info, bool set)
 				 object->arena->config.name,
 				 object->config.name);
 	if (!err)
-		tally_nl_reply(info, fill_object, object);
+		tally_nl_reply(info, tally_nl_fill_object, object);
 	tally_object_put(object);
 	return err;
 }
@@ -303,7 +303,8 @@ int tally_nl_object_get_dumpit(struct sk_buff *skb,
 	int err = 0;
 
 	while (!err && (object = next_object(cursor, attrs))) {
-		err = tally_nl_dump(skb, cb, admin ? fill_object : fill_public,
+		err = tally_nl_dump(skb, cb, admin ? tally_nl_fill_object :
+						     fill_public,
 				    object, !type ||
 				    nla_get_u32(type) ==
 				    object->config.type->id, object->id);

@@ -111,6 +111,24 @@ struct tally_rep_list {
 	__be32	next;		/* id for the next LIST, 0 at the end */
 } __packed;
 
+/* SHOW: an arena, or an object in it. */
+struct tally_msg_show {
+	__be32	arena;
+	__be32	after;		/* of all objects of @type: id to go on behind */
+	u8	type;		/* TALLY_TYPE_*; 0: the arena itself */
+	u8	reserved[3];
+	char	name[TALLY_NAME_SIZE];	/* of one object, or "" */
+} __packed;
+
+/*
+ * SHOW's reply: this head, then the attributes of arena-get or object-get in the
+ * byte order of both; none at the end.
+ */
+struct tally_rep_show {
+	__be32	next;		/* id for the next SHOW, 0 at the end */
+	__be32	reserved;
+} __packed;
+
 struct tally_list_entry {
 	__be32	id;
 	u8	type;		/* TALLY_TYPE_*, 0 for an arena */

@@ -155,6 +155,27 @@ struct tally_ioc_create {
 	char name[TALLY_NAME_LEN + 1];
 };
 
+/**
+ * struct tally_ioc_show - TALLY_IOC_SHOW, on the directory of an arena elsewhere
+ * @type: TALLY_TYPE_* of objects; 0: the arena itself
+ * @after: of all objects of @type: id to go on behind, 0 to begin
+ * @next: out: @after for the next one, 0 at the end
+ * @len: bytes at @attrs; out: how many came, 0: no object is left
+ * @attrs: address of a buffer, which gets the netlink attributes of arena-get or
+ *	object-get, as the home would answer
+ * @name: of one object, or "" for all; NUL-terminated
+ *
+ * Needs CAP_NET_ADMIN. EOPNOTSUPP: the arena has its home here.
+ */
+struct tally_ioc_show {
+	__u32 type;
+	__u32 after;
+	__u32 next;
+	__u32 len;
+	__u64 attrs;
+	char name[TALLY_NAME_LEN + 1];
+};
+
 #define TALLY_IOC_MAGIC		'Y'
 #define TALLY_IOC_COUNTER	_IOWR(TALLY_IOC_MAGIC, 0x01, struct tally_ioc_counter)
 #define TALLY_IOC_LOCK		_IOWR(TALLY_IOC_MAGIC, 0x10, struct tally_ioc_lock)
@@ -163,5 +184,6 @@ struct tally_ioc_create {
 #define TALLY_IOC_DOWNGRADE	_IO(TALLY_IOC_MAGIC, 0x13)
 #define TALLY_IOC_UPGRADE	_IOR(TALLY_IOC_MAGIC, 0x14, __u64)
 #define TALLY_IOC_CREATE	_IOW(TALLY_IOC_MAGIC, 0x20, struct tally_ioc_create)
+#define TALLY_IOC_SHOW		_IOWR(TALLY_IOC_MAGIC, 0x21, struct tally_ioc_show)
 
 #endif
