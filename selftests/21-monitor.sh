@@ -3,6 +3,7 @@
 # Lane: one
 #
 # What nodes tell of themselves: events, the kernel's log, and what "peer show" keeps.
+# shellcheck disable=SC2016,SC2154 # for eval
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 . "$LIB_DIR/locks.sh"

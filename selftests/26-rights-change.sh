@@ -6,6 +6,7 @@
 # Rights of a node change while it uses the arena: they reach what it has open, what
 # it may have no more is gone, and nothing else is: not its session, not its link,
 # not what it has in other arenas. a is the home.
+# shellcheck disable=SC2016,SC2154 # for eval
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 . "$LIB_DIR/locks.sh"
@@ -70,7 +71,7 @@ for mode in nic cpu; do
 
 	begin reader reads reader
 	reader=$begun
-	check "$mode: to and fro, while b reads and waits for locks" eval '
+	check "$mode: there and back, while b reads and waits for locks" eval '
 		for i in {1..10}; do
 			access ro && access rw || break
 			bounded 20 tally -m "$mnt/c" lock run t/l -- true || break

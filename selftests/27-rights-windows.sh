@@ -5,6 +5,7 @@
 #
 # Rights change between two steps of a node that uses the arena. a is the home.
 # Needs a module that was built with TALLY_FAULTS=1.
+# shellcheck disable=SC2016,SC2154 # for eval
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 . "$LIB_DIR/locks.sh"

@@ -3,6 +3,7 @@
 # Lane: one
 #
 # "show" of an arena tells the same from any node that may use it. a is the home.
+# shellcheck disable=SC2016,SC2154 # for eval
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 . "$LIB_DIR/locks.sh"

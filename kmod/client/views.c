@@ -115,9 +115,9 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 	if (!owed)
 		return -ENOMEM;
 	tally_delay(FORGET);
-	/* What is just being attached is found, or sees this. */
 	if (which->round)
 		atomic_inc(&s->node->views->withdrawn);
+	/* What is just being attached is found, or sees this. */
 	smp_mb__after_atomic();
 	view = tally_view_by_id(s, arena);
 	if (view && id) {

@@ -362,6 +362,8 @@ static bool attach_forgotten(struct tally_attach *attach)
 
 	if (!test_bit(TALLY_EXPORT_FORGOTTEN, &attach->flags))
 		return false;
+	/* A CLOSE may take one out meanwhile. */
+	guard(rcu)();
 	xa_for_each(&attach->opens, id, open)
 		if (!test_bit(TALLY_EXPORT_FORGOTTEN, &open->flags))
 			return false;

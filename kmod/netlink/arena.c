@@ -3,6 +3,7 @@
 #include <linux/timekeeping.h>
 #include "home/admin.h"
 #include "home/export.h"
+#include "netlink/arena.h"
 #include "netlink/msg.h"
 
 static_assert((int)TALLY_ARENA_STATUS_DEAD == (int)TALLY_ARENA_DEAD);

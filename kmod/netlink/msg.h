@@ -72,8 +72,6 @@ int tally_nl_owner(struct genl_info *info, int uid, int gid, int perm,
 int tally_nl_put_owner(struct sk_buff *skb, int uid, int gid, int perm,
 		       const struct tally_owner *owner);
 int tally_nl_put_text(struct sk_buff *skb, int attr, const char *text);
-bool tally_nl_fill_arena(struct sk_buff *skb, void *hdr, void *entry);
-bool tally_nl_fill_object(struct sk_buff *skb, void *hdr, void *entry);
 int tally_nl_put_list(struct sk_buff *skb, void *hdr, int attr,
 		      tally_nl_put_entry put, void *of);
 

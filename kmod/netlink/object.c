@@ -2,6 +2,7 @@
 #include "compat/genl_compat.h"
 #include "home/admin.h"
 #include "netlink/msg.h"
+#include "netlink/object.h"
 #include "object/type.h"
 
 #define OBJECT_PERM_DEFAULT	0600

@@ -8,7 +8,9 @@
 #include "compat/genl_compat.h"
 #include "home/export.h"
 #include "home/serve.h"
+#include "netlink/arena.h"
 #include "netlink/msg.h"
+#include "netlink/object.h"
 #include "netlink/show.h"
 #include "session/rpc.h"
 
@@ -105,7 +107,7 @@ static void show_work(struct work_struct *work)
 
 	skb = show_serve(req, &next);
 	/* Nobody needs the headers before the attributes. */
-	static_assert(SHOW_HEAD >= sizeof(*rep));
+	static_assert(sizeof(*rep) <= SHOW_HEAD);
 	if (!IS_ERR_OR_NULL(skb))
 		rep = (void *)skb->data + SHOW_HEAD - sizeof(*rep);
 	*rep = (struct tally_rep_show){ .next = cpu_to_be32(next) };
