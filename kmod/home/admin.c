@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "home/admin.h"
 
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 #include "base/delay.h"
 #include "home/export.h"
 

@@ -7,7 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 #include "base/ref.h"
 #include "transport/loop.h"
 #include "transport/probe.h"

@@ -2,7 +2,7 @@
 #include "home/object.h"
 
 #include <linux/err.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 #include "base/name.h"
 
 static void object_free_memory(struct rcu_head *rcu)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 #include "home/admin.h"
 #include "home/export.h"
 #include "netlink/arena.h"
