@@ -121,7 +121,7 @@ expect 2 'leave out either -n' 'nodes said twice' -n a bench nodes b
 expect 2 'no IPv4 or IPv6' 'short address' peer add p addr 10.1
 expect 2 'no IPv4 or IPv6' 'host name as address' peer add p addr localhost
 expect 2 'auto, nic or cpu' 'bad mode' arena add a mode gpu
-expect 2 'none, ro or rw' 'bad access' arena set a access w
+expect 2 'none, ro, rw or default' 'bad access' arena set a access w
 expect 2 "'access' is missing" 'peer without access' arena set a peer p
 expect 2 'in octal' 'bad perm' arena add a perm 888
 expect 2 'in octal' 'perm beyond 0777' arena add a perm 1777
@@ -188,7 +188,7 @@ offers 'n1 n2 help' node del ''
 offers 'n1 n2' -n ''
 offers 'n1 n2' counter add a/c node ''
 offers 'auto nic cpu' arena add a mode ''
-offers 'none ro rw' arena set a peer p access ''
+offers 'none ro rw default' arena set a peer p access ''
 offers 'shared' lock run a/l s
 offers '' counter inc a/c by ''
 offers 'n1 n2' bench nodes ''
