@@ -50,15 +50,15 @@ check "a call with a timeout waits" waiter timed timed "$mnt/c/t/l"
 timed=$begun
 
 kill -STOP "$command" "$flock"
-check "two are stopped" eval 'wait_until 20 state "$command" T && wait_until 20 state "$flock" T'
+check "two are stopped" eval "wait_until 20 state $command T && wait_until 20 state $flock T"
 kill -CONT "$command" "$flock"
-check "and go on" eval 'wait_until 20 state "$command" S && wait_until 20 state "$flock" S'
+check "and go on" eval "wait_until 20 state $command S && wait_until 20 state $flock S"
 
 kill -USR1 "$restart" "$ended" "$timed"
 check "a signal ends the wait it is to end" wait "$ended"
 check "one with a timeout says what is left of it" wait "$timed"
-check "the handler that restarts has run" eval 'wait_until 20 heard "$restart" &&
-	wait_until 20 state "$restart" S'
+check "the handler that restarts has run" eval "wait_until 20 heard $restart &&
+	wait_until 20 state $restart S"
 
 cgroup=$lib_work/cgroup
 mkdir "$cgroup"

@@ -53,8 +53,9 @@ struct tally_lock {
 	struct delayed_work bound;	/* ends a try that is not answered */
 };
 
-static_assert((u8)TALLY_LOCK_EX == TALLY_LMODE_X &&
-	      (u8)TALLY_LOCK_SH == TALLY_LMODE_S);
+/* Modes of the API are those of the protocol. */
+static_assert((u8)TALLY_LOCK_EX == TALLY_LMODE_X);
+static_assert((u8)TALLY_LOCK_SH == TALLY_LMODE_S);
 
 static struct workqueue_struct *api_wq;
 

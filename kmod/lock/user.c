@@ -275,7 +275,7 @@ static bool lock_help(struct tally_lock_req *req, long timeout)
  * -EIDRM, -ESTALE, -ENOTCONN, -ESHUTDOWN: not acquired.
  */
 int tally_lock_req_acquire(struct tally_lock_req *req, u8 mode, bool try,
-		       long timeout)
+			   long timeout)
 {
 	struct tally_until until = tally_until(timeout);
 	int err;

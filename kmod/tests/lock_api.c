@@ -243,7 +243,7 @@ static int test_asker(void *data)
 	int err = tally_lock_acquire_async(user->lock, TALLY_LOCK_EX);
 
 	while (!kthread_should_stop())
-		msleep(1);
+		msleep(20);
 	return err;
 }
 

@@ -10,8 +10,8 @@
  * **Handles.**  An administrator starts a node, makes arenas and objects (tally(8)).
  * A get function takes the network namespace and the name of a node in it, NULL
  * for the first one (a kernel thread has no namespace of its own and says
- * &init_net, or takes a reference of the one of whoever set it up), and "ARENA/OBJECT", or "ARENA@NODE/OBJECT" where two homes
- * have that arena.  It returns a handle or ERR_PTR(): -ENODEV (no such node),
+ * &init_net, or takes a reference of the one of whoever set it up), and
+ * "ARENA/OBJECT", or "ARENA@NODE/OBJECT" where two homes have that arena.  It returns a handle or ERR_PTR(): -ENODEV (no such node),
  * -ENOENT (no such arena or object), -ENOTUNIQ (two homes have the arena), -EINVAL
  * (not a path), -EPROTOTYPE (another type), -EACCES, -ENOTCONN, -ESHUTDOWN,
  * -ETIMEDOUT, -EINTR, -ENOMEM.  A handle is to be put; until then it keeps the
@@ -385,7 +385,8 @@ int tally_lock_acquire_async(struct tally_lock *lock, enum tally_lock_mode mode)
  * The answer is -EWOULDBLOCK where tally_lock_try() returns that. It comes within
  * half a lease; where the home is to be found again, within ten seconds more.
  *
- * Context, Return: as for tally_lock_acquire_async().
+ * Context: any but hard interrupts; does not wait.
+ * Return: as for tally_lock_acquire_async().
  */
 int tally_lock_try_async(struct tally_lock *lock, enum tally_lock_mode mode);
 
