@@ -1069,7 +1069,7 @@ static int lc_upgrade_err(const struct tally_lc *lc)
 {
 	if (lc->st == TALLY_LC_DEAD)
 		return lc->err;
-	if (lc->users > 1)
+	if (lc->users > 1 || lc->want)
 		return -EDEADLK;
 	if (lc->mode == TALLY_LMODE_X)
 		return lc->local < TALLY_TOKEN_LOCAL_MAX ? 0 : -EAGAIN;
