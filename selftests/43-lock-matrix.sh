@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lane: uml
+# Seconds: 900
+#
+# What each call says beside each other one, compared with an oracle: on the same
+# file, in other processes, on the same node and on others, with locks that are kept
+# and that are not; then random programs of four users. a is the home.
+#
+# MATRIX_CASES, MATRIX_PROGRAMS: so many at random for each lock (60 and 10; with SOAK=1
+# all, 0, and 250); MATRIX_SEED.
+. "$(dirname "$0")/lib.sh"
+. "$LIB_DIR/nodes.sh"
+. "$LIB_DIR/locks.sh"
+need_tally
+need_rdma
+
+programs=${MATRIX_PROGRAMS:-$(soak && echo 250 || echo 10)}
+cases=${MATRIX_CASES:-$(soak && echo 0 || echo 60)}
+seed=${MATRIX_SEED:-$RANDOM}
+plan 11
+
+check "nodes" add_nodes a b c
+for mode in nic cpu; do
+	check "an arena in mode $mode" tally arena add $mode mode $mode access rw node a
+	for cache in off on; do
+		tally lock add $mode/$cache cache $cache node a
+		files=("$mnt"/{a,b,c}"/$mode/$cache")
+		check "calls beside other ones, seed $seed: $mode, cache $cache" \
+			bounded 800 python3 "$LIB_DIR/matrix.py" table "$seed" "$cases" \
+			"${files[@]}"
+		check "$programs random programs, seed $seed: $mode, cache $cache" \
+			bounded 800 python3 "$LIB_DIR/matrix.py" random "$seed" "$programs" \
+			"${files[@]}"
+	done
+done
