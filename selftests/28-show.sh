@@ -37,7 +37,8 @@ check "and has a lock that a waits for" eval 'held one b t/l && one=$begun &&
 check "the arena" same arena show t
 check "a counter" same counter show t/c
 check "a region" same region show t/r
-check "all locks in it" same lock show t
+# What a holder says of itself is shown for a few seconds.
+check "all locks in it" wait_until 20 same lock show t
 check "with those that wait" eval '
 	tally -m "$mnt/b" -j lock show t/l node b | grep -q "waiting_nodes.*\"a\""'
 check "also for one that only reads" eval '
