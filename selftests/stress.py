@@ -5,10 +5,14 @@
 # what comes, while the file is there.  Each tenure is printed: X or S, token, and
 # from when to when it was theirs (ns, CLOCK_MONOTONIC).
 #
+# stress.py roam MOUNT FILE: two processes that open what they find in the mount,
+# by the first letter of its name a counter, lock or region, use it, and bear what
+# comes, while the file is there.
+#
 # stress.py judge FILE...: what several of them printed of one lock: tenures that
 # exclude each other do not overlap, and tokens grow.
 
-"""Users of a lock, and what they may have seen."""
+"""Users, and what they may have seen."""
 
 import errno
 import fcntl
@@ -17,7 +21,8 @@ import random
 import sys
 import time
 
-from files import IOC_DOWNGRADE, IOC_UNLOCK, lock, same, stat_lock, upgrade
+from files import (ADD, IOC_DOWNGRADE, IOC_UNLOCK, counter, lock, same,
+                   stat_lock, upgrade)
 
 TRY, SHARED = 1, 2
 # These say that something is wrong, whatever an administrator does.
@@ -105,6 +110,51 @@ def use(path, while_there):
     same(os.waitpid(child, 0)[1], 0, "child")
 
 
+def visit(path):
+    """Use one for a moment."""
+    fd = os.open(path, os.O_RDWR)
+    try:
+        for _ in range(random.randrange(20)):
+            kind = os.path.basename(path)[0]
+            if kind == "c":
+                counter(fd, ADD, 1)
+            elif kind == "l":
+                lock(fd, random.choice((0, TRY, SHARED)), 2000)
+                fcntl.ioctl(fd, IOC_UNLOCK)
+            else:
+                size = os.fstat(fd).st_size
+                os.pwrite(fd, os.pread(fd, size, 0)[1:], 1)
+    finally:
+        os.close(fd)
+
+
+def roam(mount, while_there):
+    """The second process is a child."""
+    child = os.fork()
+    random.seed()
+    errors, visits = {}, 0
+    while os.path.exists(while_there):
+        path = mount
+        try:
+            for _ in range(2):
+                path += "/" + random.choice(os.listdir(path))
+            visit(path)
+            visits += 1
+        except IndexError:
+            time.sleep(0.05)
+        except OSError as error:
+            name = errno.errorcode[error.errno]
+            errors[name] = errors.get(name, 0) + 1
+            if error.errno in BAD:
+                sys.exit(f"{path}: {name}")
+            time.sleep(0.05)
+    print(f"# {mount}: {visits} visits, {errors}", flush=True)
+    if child == 0:
+        os._exit(0)
+    same(os.waitpid(child, 0)[1], 0, "child")
+    same(visits > 0, True, "any visits")
+
+
 def tenures(names):
     """All of them: begin, end, is it shared, token."""
     for name in names:
@@ -137,4 +187,4 @@ def judge(*names):
 
 
 if __name__ == "__main__":
-    {"use": use, "judge": judge}[sys.argv[1]](*sys.argv[2:])
+    {"use": use, "roam": roam, "judge": judge}[sys.argv[1]](*sys.argv[2:])
