@@ -11,10 +11,11 @@
  * A get function takes the network namespace and the name of a node in it, NULL
  * for the first one (a kernel thread has no namespace of its own and says
  * &init_net, or takes a reference of the one of whoever set it up), and
- * "ARENA/OBJECT", or "ARENA@NODE/OBJECT" where two homes have that arena.  It returns a handle or ERR_PTR(): -ENODEV (no such node),
- * -ENOENT (no such arena or object), -ENOTUNIQ (two homes have the arena), -EINVAL
- * (not a path), -EPROTOTYPE (another type), -EACCES, -ENOTCONN, -ESHUTDOWN,
- * -ETIMEDOUT, -EINTR, -ENOMEM.  A handle is to be put; until then it keeps the
+ * "ARENA/OBJECT", or "ARENA@NODE/OBJECT" where two homes have that arena.  It
+ * returns a handle or ERR_PTR(): -ENODEV (no such node), -ENOENT (no such arena or
+ * object), -ENOTUNIQ (two homes have the arena), -EINVAL (not a path),
+ * -EPROTOTYPE (another type), -EACCES, -ENOTCONN, -ESHUTDOWN, -ETIMEDOUT, -EINTR,
+ * -ENOMEM.  A handle is to be put; until then it keeps the
  * module loaded and is listed as a user of the node.  When the object is deleted,
  * or its home or node stops, the handle stays and every call says why: -EIDRM,
  * -ESTALE, -ESHUTDOWN.
