@@ -17,6 +17,7 @@ typedef __s32 s32;
 typedef __s64 s64;
 
 #define fallthrough __attribute__((__fallthrough__))
+#define __packed __attribute__((__packed__))
 #define static_assert _Static_assert
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
