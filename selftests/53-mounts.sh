@@ -10,7 +10,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 32
+plan 33
 
 place=$lib_work/place
 mkdir "$place"
@@ -93,6 +93,10 @@ mount -t tally -o node=b none "$mnt/b"
 check "-n b uses that of b" tally -n b counter inc t/c by 5
 check_equal "and not a's" "0 5" \
 	"$(tally -m "$place" counter read t/c) $(tally -n b counter read t/c)"
+printf '%s\n' 'arena show none node a' 'counter inc t/c' > "$lib_work/batch"
+tally -m "$mnt/b" -f -b "$lib_work/batch" > "$lib_work/said" 2>&1
+check_equal "the node of a line in a batch is not that of the next ones" 5 \
+	"$(tail -1 "$lib_work/said")"
 check_fails "a node that is not there" 1 'node=nobody' tally -n nobody counter inc t/c
 check_fails "-n and node that differ" 2 'leave one' tally -n a counter show node b
 del_node b

@@ -173,7 +173,7 @@ int file_open(const char *what, const struct path *path, int flags,
 	char where[PATH_MAX], name[sizeof(where) + sizeof(*path) + 2];
 	int len;
 
-	if (mount_find(where))
+	if (mount_find(NULL, where))
 		return FAILED;
 	len = sprintf(name, "%s/%s", where, path->arena);
 	sprintf(name + len, "/%s", path->object);

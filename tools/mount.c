@@ -18,6 +18,7 @@
 #include "tally.h"
 
 #define MOUNTS		"/proc/self/mountinfo"
+#define TYPE		" - tally "	/* in a line of that */
 #define UMOUNT_TRIES	30	/* of 100 ms */
 
 /**
@@ -55,14 +56,15 @@ static void unescape(char *text)
  */
 static bool parse(char *line, struct mounted *mount)
 {
-	char *rest = strstr(line, " - tally "), *node;
+	char *rest = strstr(line, TYPE), *node;
 	unsigned long long id;
 	int start, end;
 
 	if (!rest)
 		return false;
 	*rest = '\0';
-	node = strstr(rest + 1, ",node=");
+	rest = strchr(rest + strlen(TYPE), ' ');	/* behind the source */
+	node = rest ? strstr(rest, ",node=") : NULL;
 	if (sscanf(line, "%llu %*s %*s %*s %n%*s%n", &id, &start, &end) != 1)
 		return false;
 	line[end] = '\0';
@@ -159,26 +161,27 @@ bool mount_of(const char *node, char where[PATH_MAX])
 
 /**
  * mount_find - find the file system to be used
+ * @node: whose; NULL: that of the node chosen, if one was
  * @where: set to where it is mounted
- *
- * It is the one of the node chosen, if one was.
  *
  * Return: DONE, or FAILED after a sentence.
  */
-int mount_find(char where[PATH_MAX])
+int mount_find(const char *node, char where[PATH_MAX])
 {
 	const char *dir = opt.mount ? opt.mount : TALLY_MOUNT;
 	struct mounted mount;
 	struct statfs fs;
 
-	if (opt.node) {
+	if (!node)
+		node = opt.node;
+	if (node) {
 		if ((!opt.mount || (find_at(dir, &mount) &&
-				    !strcmp(mount.node, opt.node))) &&
-		    mount_of(opt.node, where))
+				    !strcmp(mount.node, node))) &&
+		    mount_of(node, where))
 			return DONE;
 		say("no tally file system of node %s %s%s: '%s -o node=%s none %s' mounts it",
-		    opt.node, opt.mount ? "at " : "is mounted",
-		    opt.mount ? opt.mount : "", "mount -t tally", opt.node,
+		    node, opt.mount ? "at " : "is mounted",
+		    opt.mount ? opt.mount : "", "mount -t tally", node,
 		    opt.mount ? opt.mount : "DIRECTORY");
 		return FAILED;
 	}

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-int mount_find(char where[PATH_MAX]);
+int mount_find(const char *node, char where[PATH_MAX]);
 bool mount_of(const char *node, char where[PATH_MAX]);
 int mount_node(const char *node);
 void unmount_node(const char *node);

@@ -45,12 +45,12 @@ static int failed(const struct tnl_request *req, const struct path *path,
 	return error == ETIMEDOUT ? TIMED_OUT : FAILED;
 }
 
-static int open_arena(const struct tnl_request *req, const struct path *path,
-		      int *fd)
+static int open_arena(const struct tnl_request *req, const char *node,
+		      const struct path *path, int *fd)
 {
 	char where[PATH_MAX], name[sizeof(where) + sizeof(path->arena) + 2];
 
-	if (mount_find(where))
+	if (mount_find(node, where))
 		return FAILED;
 	snprintf(name, sizeof(name), "%s/%s", where, path->arena);
 	*fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -102,9 +102,7 @@ int remote_show(const struct tnl_request *req, const char *node,
 	bool begun = false;
 	int fd, status;
 
-	if (node)
-		opt.node = node;
-	status = open_arena(req, path, &fd);
+	status = open_arena(req, node, path, &fd);
 	if (status)
 		return status;
 	snprintf(show.name, sizeof(show.name), "%s", path->object);
@@ -120,6 +118,10 @@ int remote_show(const struct tnl_request *req, const char *node,
 		begun = true;
 		if (show.len)
 			hand_out(bytes, show.len, max, answer);
+		if (show.next && show.next <= show.after) {
+			status = failed(req, path, EPROTO);
+			break;
+		}
 		show.after = show.next;
 	} while (show.next);
 	if (begun)

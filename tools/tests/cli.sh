@@ -80,7 +80,7 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..155"
+echo "1..156"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -256,6 +256,9 @@ mkdir -p "$work/a b/a"
 mounted 41 "$work/a\\040b" n2
 check 'a place with a blank' \
 	test "$("${chosen[@]}" -n n2 counter read a/c)" = 0
+printf '41 1 0:40 / %s rw - tally x,node=n1 rw,node=n2\n' "$work/m2" > "$work/mounts"
+check 'a source that looks like an option' \
+	test "$("${chosen[@]}" -n n2 counter read a/c)" = 3
 rm "$work/mounts"
 expect 1 'no tally file system' 'a path that is too long' \
 	-m "$(printf '/%.0s' {1..5000})" counter inc a/c
