@@ -173,18 +173,31 @@ static int begin(struct tnl_request *req, uint8_t cmd, const char *verb,
 }
 
 /*
- * Has a node that we reach an arena of that name? A second one would make it
- * ambiguous for all that use the first.
+ * Has a node that we reach an arena of that name, or may it have one? A second one
+ * would make it ambiguous for all that use the first.
  */
-static bool exists(const char *name, const char *node)
+static bool refused(const char *name, const char *node)
 {
 	char where[PATH_MAX], path[PATH_MAX + 65];
 	struct stat st;
+	int error;
 
-	if (!mount_of(node ? node : opt.node, where))
+	if (!mount_of(node ? node : opt.node, where)) {
+		say("arena add %s: the peers were not asked for that name: %s", name,
+		    "no file system of the node is mounted");
 		return false;
+	}
 	snprintf(path, sizeof(path), "%s/%s", where, name);
-	return !stat(path, &st) || errno == EACCES || errno == ENOTUNIQ;
+	error = stat(path, &st) ? errno : 0;
+	if (error == ETIMEDOUT || error == ENOTCONN)
+		say("arena add %s: a peer that may have one is out of reach; %s", name,
+		    "'force' does not ask");
+	else if (!error || error == EACCES || error == ENOTUNIQ)
+		say("arena add %s: an arena of that name exists, here or at a peer; %s",
+		    name, "'force' adds one all the same, and all have to write ARENA@NODE");
+	else
+		return false;
+	return true;
 }
 
 static int arena_add(int argc, char **argv)
@@ -217,11 +230,8 @@ static int arena_add(int argc, char **argv)
 		say("arena add %s: words: a table has at most 2M", name);
 		return USAGE;
 	}
-	if (!force && exists(name, val.node)) {
-		say("arena add %s: an arena of that name exists, here or at a peer; %s",
-		    name, "'force' adds one all the same, and all have to write ARENA@NODE");
+	if (!force && refused(name, val.node))
 		return FAILED;
-	}
 	if (begin(&req, TALLY_CMD_ARENA_ADD, "add", name, val.node))
 		return FAILED;
 	err = put_owner(req.msg, args, &val);
