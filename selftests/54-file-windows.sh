@@ -9,7 +9,10 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 7
+plan 15
+
+# For FORGET a peer has a lease, at least 5 s.
+lease=5000
 
 check "nodes" add_nodes a b
 check "a region" eval 'tally arena add t node a && tally region add t/r size 64K node a'
@@ -28,3 +31,26 @@ check "the first one ends" wait_until 20 ended "$one"
 check "the next one, too" bounded 20 sync "$mnt/b/t/r"
 exec 9<&-
 check_equal "it was written" something "$(head -n 1 "$mnt/a/t/r" | head -c 9)"
+
+# Of two regions that are deleted, the second is used a while longer. It is not older
+# because the first was deleted long before.
+check "two more" eval 'tally region add t/one size 64K node a &&
+	tally region add t/two size 64K node a'
+resumed=$(stat_of b session_resumed)
+exec 9< "$mnt/b/t/one"
+stop_at region_map
+begin reader head -c 1 "$mnt/b/t/two"
+reader=$begun
+check "one is about to be read" stopped_at region_map
+check "another one is deleted" tally region del t/one node a
+check "then this one" tally region del t/two node a
+look=$((SECONDS + 7))
+# shellcheck disable=SC2016 # for eval
+check "the home looks for what is not forgotten" wait_until 20 eval \
+	'[ $SECONDS -ge $look ]'
+check_equal "and the link is not broken" "$resumed" "$(stat_of b session_resumed)"
+go_on region_map
+check "the reader ends" wait_until 20 ended "$reader"
+exec 9<&-
+check "both are forgotten" wait_until 20 eval \
+	'[ "$(tally -j node show a | field mem_used)" = 65536 ]'

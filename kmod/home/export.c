@@ -16,6 +16,12 @@
 
 /* So long a peer has to answer FORGET, or its lease, if that is longer. */
 #define FORGET_WAIT		(5 * HZ)
+/*
+ * Looks, so far apart, that find no answer. The first may come right after FORGET was
+ * said, and the one after the break right after it was said again on a new link.
+ */
+#define FORGET_BREAK		2
+#define FORGET_FENCE		4
 
 static unsigned long export_patience(const struct tally_session *s)
 {
@@ -398,38 +404,37 @@ static void export_reap(struct work_struct *work)
 		attach_end(export, attach);
 }
 
-/*
- * It was asked to forget, and has not answered; *@late: so it was when we looked last.
- */
-static bool forget_is_due(unsigned long *flags, unsigned long answered, bool *late)
+/* *@most: of all looks that found no answer. */
+static void forget_look(const unsigned long *flags, unsigned long answered,
+			u8 *looks, u8 *most)
 {
 	if (!test_bit(TALLY_EXPORT_FORGET, flags) ||
 	    READ_ONCE(*flags) & answered)
-		return false;
-	*late |= test_and_set_bit(TALLY_EXPORT_LATE, flags);
-	return true;
+		return;
+	*looks = min(*looks + 1, FORGET_FENCE);
+	*most = max(*most, *looks);
 }
 
-/* Is an answer of its due? */
-static bool export_is_due(struct tally_export *export, bool *late)
+/* For how many looks is an answer due? 0: none is. */
+static u8 export_look(struct tally_export *export)
 {
 	struct tally_attach *attach;
 	unsigned long arena, id;
 	struct tally_open *open;
-	bool due = false;
+	u8 most = 0;
 
 	guard(mutex)(&export->lock);
 	xa_for_each(&export->attaches, arena, attach) {
 		if (tally_attach_withdrawn(attach))
 			continue;	/* export_overdue() looks at that */
-		due |= forget_is_due(&attach->flags,
-				     BIT(TALLY_EXPORT_FORGOTTEN), late);
+		forget_look(&attach->flags, BIT(TALLY_EXPORT_FORGOTTEN),
+			    &attach->looks, &most);
 		guard(mutex)(&attach->arena->lock);
 		xa_for_each(&attach->opens, id, open)
-			due |= forget_is_due(&open->flags,
-					     BIT(TALLY_EXPORT_ENDING), late);
+			forget_look(&open->flags, BIT(TALLY_EXPORT_ENDING),
+				    &open->looks, &most);
 	}
-	return due;
+	return most;
 }
 
 /*
@@ -443,16 +448,17 @@ static void export_patience_work(struct work_struct *work)
 						   patience.work);
 	struct tally_session *s = export->session;
 	/* Without a link it cannot answer, and has its lease for that. */
-	bool live = tally_session_is_live(s), late = false;
+	bool live = tally_session_is_live(s);
+	u8 looks = live ? export_look(export) : 0;
 
-	if (live && !export_is_due(export, &late))
+	if (live && !looks)
 		return;
-	if (late) {
+	if (looks == FORGET_FENCE) {
 		tally_session_violation(s, "what was deleted is not forgotten");
 		tally_session_fence(s, -ETIMEDOUT);
 		return;
 	}
-	if (live)
+	if (looks == FORGET_BREAK)
 		tally_session_break(s, -ETIMEDOUT);
 	queue_delayed_work(s->node->wq, &export->patience, export_patience(s));
 }

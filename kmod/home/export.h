@@ -16,7 +16,6 @@
 #define TALLY_EXPORT_FORGET	0	/* FORGET was or is to be said */
 #define TALLY_EXPORT_FORGOTTEN	1	/* and answered */
 #define TALLY_EXPORT_ENDING	2	/* of an open: one context frees it */
-#define TALLY_EXPORT_LATE	3	/* FORGET was not answered in time */
 
 /**
  * struct tally_attach - an arena as one session was given it
@@ -29,6 +28,7 @@
  *	made with more are destroyed with the attachment. Under arena->lock
  * @opens: id of the object -> struct tally_open; changed under arena->lock; RCU
  * @flags: TALLY_EXPORT_*
+ * @looks: for how many looks of export->patience FORGET has had no answer
  * @round: its rights changed: of what is FORGET, and FORGOTTEN has to be; else 0.
  *	Written under arena->lock
  * @due: and until when, in jiffies
@@ -42,6 +42,7 @@ struct tally_attach {
 	u8 access;
 	struct xarray opens;
 	unsigned long flags;
+	u8 looks;
 	u32 round;
 	unsigned long due;
 };
@@ -56,6 +57,7 @@ struct tally_attach {
  * @object: referenced: its entry is not used again while this exists
  * @type: its type
  * @flags: TALLY_EXPORT_*
+ * @looks: as of the attachment
  * @reap: in export->gone
  */
 struct tally_open {
@@ -66,6 +68,7 @@ struct tally_open {
 	struct tally_object *object;
 	const struct tally_type_ops *type;
 	unsigned long flags;
+	u8 looks;
 	struct llist_node reap;
 };
 
