@@ -11,6 +11,7 @@
 #include "lock/type.h"
 #include "netlink/msg.h"
 #include "netlink/show.h"
+#include "region/home.h"
 #include "region/type.h"
 #include "region/xfer.h"
 #include "session/nodes.h"
@@ -260,6 +261,7 @@ static const struct {
 	{ tally_conn_init, tally_conn_exit },
 	{ tally_dev_init, tally_dev_exit },
 	{ tally_xfer_init, tally_xfer_exit },
+	{ tally_region_homes_init, tally_region_homes_exit },
 	{ tally_homes_init, tally_homes_exit },
 	{ tally_lock_init, tally_lock_exit },
 	{ main_nodes_init, tally_nodes_exit },

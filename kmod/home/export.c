@@ -623,17 +623,18 @@ void tally_export_each(struct tally_session *s,
 }
 
 /*
- * Go on with a request where one may sleep: @fn calls tally_export_done()
+ * Go on with a request on @wq, where one may sleep: @fn calls tally_export_done()
  * before it replies, which the end of the session waits for. From the request
  * upcall.
  */
-void tally_export_defer(struct tally_sreq *req, work_func_t fn)
+void tally_export_defer(struct tally_sreq *req, struct workqueue_struct *wq,
+			work_func_t fn)
 {
 	struct tally_export *export = req->session->home;
 
 	atomic_inc(&export->busy);
 	INIT_WORK(&req->work, fn);
-	queue_work(req->session->node->wq, &req->work);
+	queue_work(wq, &req->work);
 }
 
 /* What was deferred is done, and about to be answered. Process context. */

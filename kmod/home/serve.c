@@ -224,7 +224,7 @@ bool tally_serve_request(struct tally_sreq *req)
 	if (fault)
 		tally_serve_malformed(req, fault);
 	else
-		tally_export_defer(req, serve_work);
+		tally_export_defer(req, req->session->node->wq, serve_work);
 	return true;
 }
 

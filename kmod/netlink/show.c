@@ -133,6 +133,6 @@ bool tally_show_request(struct tally_sreq *req)
 	    strnlen(msg->name, sizeof(msg->name)) == sizeof(msg->name))
 		tally_serve_malformed(req, "malformed SHOW");
 	else
-		tally_export_defer(req, show_work);
+		tally_export_defer(req, req->session->node->wq, show_work);
 	return true;
 }

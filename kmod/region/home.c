@@ -13,6 +13,7 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "base/delay.h"
@@ -27,6 +28,10 @@
 #define REGION_MAP_KEYS \
 	((TALLY_REPLY_MAX - sizeof(struct tally_rep_region_map)) / \
 	 sizeof(struct tally_wire_mr))
+/* Made zero for a session between two looks at what it may. */
+#define REGION_ZERO_STEP	SZ_64K
+
+static struct workqueue_struct *zero_wq;
 
 static void region_pages_free(struct tally_region_home *region,
 			      unsigned long n)
@@ -339,25 +344,33 @@ void tally_region_home_zero(struct tally_region_home *region, u64 offset,
 	}
 }
 
-/* On node->wq: takes milliseconds. */
+static int open_zero(struct tally_region_open *ro, u64 offset, u32 len)
+{
+	struct tally_region_home *region = tally_region_home(ro->open.object);
+	u32 n;
+
+	if (offset >= region->size || len > region->size - offset)
+		return -EINVAL;
+	for (; len; offset += n, len -= n) {
+		if (tally_open_access(&ro->open) != TALLY_ACCESS_RW)
+			return -EACCES;
+		if (READ_ONCE(region->dead))
+			return -EIDRM;
+		n = min_t(u32, len, REGION_ZERO_STEP);
+		tally_region_home_zero(region, offset, n);
+	}
+	return 0;
+}
+
+/* On zero_wq: takes milliseconds, and a session may ask for many at once. */
 static void region_zero_work(struct work_struct *work)
 {
 	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
 	const struct tally_msg_region_zero *msg = (const void *)req->body;
 	struct tally_region_open *ro = req->ctx;
-	struct tally_region_home *region = tally_region_home(ro->open.object);
-	u64 offset = be64_to_cpu(msg->offset);
-	u32 len = be32_to_cpu(msg->len);
-	int err = 0;
+	int err;
 
-	if (tally_open_access(&ro->open) != TALLY_ACCESS_RW)
-		err = -EACCES;
-	else if (READ_ONCE(region->dead))
-		err = -EIDRM;
-	else if (offset >= region->size || len > region->size - offset)
-		err = -EINVAL;
-	else
-		tally_region_home_zero(region, offset, len);
+	err = open_zero(ro, be64_to_cpu(msg->offset), be32_to_cpu(msg->len));
 	tally_export_done(req->session);
 	tally_sreq_reply(req, err, NULL, 0);
 	tally_open_put(&ro->open);
@@ -385,5 +398,22 @@ void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 		return;
 	}
 	req->ctx = region_of(tally_open_get(open));
-	tally_export_defer(req, map ? region_map_work : region_zero_work);
+	if (map)
+		tally_export_defer(req, req->session->node->wq,
+				   region_map_work);
+	else
+		tally_export_defer(req, zero_wq, region_zero_work);
+}
+
+/* One part at a time, and less urgent than renewals. */
+int tally_region_homes_init(void)
+{
+	zero_wq = alloc_ordered_workqueue("tally_zero", WQ_MEM_RECLAIM);
+	return zero_wq ? 0 : -ENOMEM;
+}
+
+/* No node is left. */
+void tally_region_homes_exit(void)
+{
+	destroy_workqueue(zero_wq);
 }

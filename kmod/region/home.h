@@ -81,4 +81,7 @@ void tally_region_request(struct tally_open *open, struct tally_sreq *req);
 void tally_region_home_zero(struct tally_region_home *region, u64 offset,
 			    u64 len);
 
+int tally_region_homes_init(void);
+void tally_region_homes_exit(void);
+
 #endif
