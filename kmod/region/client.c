@@ -11,8 +11,9 @@
 #include "session/rpc.h"
 #include "session/session.h"
 
-/* To make a part of a region zero. */
+/* To make a region zero: some time, and a second for each 256 MiB. */
 #define REGION_ZERO_TIMEOUT	(30 * HZ)
+#define REGION_ZERO_SHIFT	28
 
 struct region_key {
 	struct tally_xfer_key key;
@@ -322,8 +323,8 @@ ssize_t tally_region_rw(struct tally_handle *handle, struct iov_iter *iter,
 static int region_sync(struct tally_handle *handle, long timeout)
 {
 	struct region_client *client = handle->part;
+	struct tally_until until = tally_until(timeout);
 	struct kvec vec = { .iov_len = 1 };
-	struct tally_until until;
 	struct iov_iter iter;
 	u32 lane;
 	int err = 0;
@@ -337,7 +338,6 @@ static int region_sync(struct tally_handle *handle, long timeout)
 			continue;
 		tally_delay(REGION_SYNC);
 		iov_iter_kvec(&iter, ITER_DEST, &vec, 1, vec.iov_len);
-		until = tally_until(timeout);
 		do
 			err = min_t(ssize_t, 0, region_try(handle, &iter, 0,
 							   lane, false,
@@ -353,7 +353,7 @@ static int region_sync(struct tally_handle *handle, long timeout)
 /**
  * tally_region_sync - let the home's CPU see every completed write of ours
  * @handle: the region
- * @timeout: jiffies, for each lane that was written on
+ * @timeout: jiffies
  *
  * Context: process; sleeps, killable.
  * Return: 0 or an errno; after an errno the next call tries the same lanes.
@@ -399,21 +399,22 @@ static int region_remote_zero(struct tally_handle *handle, u64 offset, u32 bytes
  * The home's CPU does it, part by part: a write of another at the same time may
  * come before or after.
  *
- * Context: process; sleeps, killable; the home has some time for each part.
- * Return: 0; -EACCES, -ENOTCONN, -EIDRM, …; after these, and after -EREMOTEIO,
+ * Context: process; sleeps, killable; with a bound for all of it.
+ * Return: 0; -EACCES, -ENOTCONN, -ETIMEDOUT, -EIDRM, …; after these, and after -EREMOTEIO,
  * which is unknown, a part may be zero.
  */
 int tally_region_zero(struct tally_handle *handle)
 {
-	struct tally_until until;
+	long timeout = REGION_ZERO_TIMEOUT +
+		       (long)(handle->size >> REGION_ZERO_SHIFT) * HZ;
+	struct tally_until until = tally_until(timeout);
 	u64 pos = 0;
 	u32 len;
 	/* What was written before must not arrive after. */
-	int err = tally_region_sync(handle, REGION_ZERO_TIMEOUT);
+	int err = tally_region_sync(handle, timeout);
 
 	for (; !err && pos < handle->size; pos += len) {
 		len = min_t(u64, handle->size - pos, TALLY_REGION_ZERO_MAX);
-		until = tally_until(REGION_ZERO_TIMEOUT);
 		err = tally_view_may_write(handle->view, &until) ?:
 		      tally_handle_enter(handle, tally_until_left(&until));
 		if (err)
