@@ -30,7 +30,8 @@ struct region_key {
  * @keys: the keys; NULL before the first is needed
  * @sync_lock: one sync at a time, so that none ends while another still waits
  *	for what it, too, has to wait for
- * @dirty: lanes on which a Write arrived since the last sync, a bit each
+ * @dirty: lanes on which a Write was posted or arrived since the last sync, a bit
+ *	each
  * @stale: the keys are void; set without @lock, for what serves the link may not
  *	wait for an answer that comes by it
  */
@@ -191,7 +192,11 @@ static int region_key(const struct tally_xfer_args *args, u32 index,
 	return err;
 }
 
-/* The handle, which is still inside, keeps its client. */
+/*
+ * The handle, which is still inside, keeps its client. A sync may come between the two
+ * calls for a Write: what arrived has to be synced all the same, and what a caller that
+ * was killed left behind must not arrive after a sync that began later.
+ */
 static void region_wrote(const struct tally_xfer_args *args, u32 lane)
 {
 	struct region_client *client = args->handle->part;
@@ -214,7 +219,7 @@ static ssize_t region_remote(struct tally_handle *handle,
 		.session = tally_view_session(handle->view),
 		.until = *until,
 		.key = region_key,
-		.done = write ? region_wrote : NULL,
+		.wrote = write ? region_wrote : NULL,
 	};
 	ssize_t ret;
 

@@ -207,8 +207,8 @@ static void xfer_op_done(struct tally_op *op)
 	struct xfer *x = slot->xfer;
 
 	tally_handle_op_failed(x->args.handle, op->status);
-	if (!op->status && x->args.done)
-		x->args.done(&x->args, slot->lane);
+	if (!op->status && x->args.wrote)
+		x->args.wrote(&x->args, slot->lane);
 	xfer_bytes_put(slot);
 	complete(&slot->finished);
 	kref_put(&x->ref, xfer_free);
@@ -313,6 +313,8 @@ static int xfer_send(struct xfer *x)
 	kref_get(&x->ref);
 	x->head++;
 	tally_op_submit(slot->conn, &slot->op);
+	if (x->args.wrote)
+		x->args.wrote(&x->args, lane);
 	return 0;
 }
 

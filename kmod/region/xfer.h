@@ -31,8 +31,8 @@ struct tally_xfer_key {
  * @until: when to give up
  * @key: get the @index-th memory region; called before each chunk. May sleep
  *	until @until. 0 or an errno
- * @done: NULL, or called when a chunk that went out on @lane has arrived,
- *	before anybody hears of that. Any context
+ * @wrote: NULL, or called when a chunk has been posted on @lane, and when it has
+ *	arrived, each before anybody hears of that. Any context
  */
 struct tally_xfer_args {
 	struct tally_handle *handle;
@@ -44,7 +44,7 @@ struct tally_xfer_args {
 	struct tally_until until;
 	int (*key)(const struct tally_xfer_args *args, u32 index,
 		   struct tally_xfer_key *key);
-	void (*done)(const struct tally_xfer_args *args, u32 lane);
+	void (*wrote)(const struct tally_xfer_args *args, u32 lane);
 };
 
 ssize_t tally_xfer_run(const struct tally_xfer_args *args,
