@@ -477,13 +477,17 @@ int tally_view_show(struct tally_view *view, struct tally_msg_show *msg,
 	int err = view->arena ? -EOPNOTSUPP :
 		  tally_view_attach(view, false, &until);
 	struct tally_session *s = err ? NULL : tally_view_session(view);
+	u32 next;
 
 	if (!s)
 		return err ?: -ENOTCONN;
 	msg->arena = cpu_to_be32(view->remote_id);
 	err = tally_view_ask(s, TALLY_MSG_SHOW, msg, sizeof(*msg), rep, len,
 			     &until);
-	if (!err && *len < sizeof(*rep))
+	next = !err && *len >= sizeof(*rep) ? be32_to_cpu(rep->next) : 0;
+	/* Ids grow, as in LIST. */
+	if (!err && (*len < sizeof(*rep) ||
+		     (next && next <= be32_to_cpu(msg->after))))
 		err = -EPROTO;
 	if (err == -EPROTO)
 		tally_session_violation(s, "malformed answer to SHOW");
