@@ -126,6 +126,11 @@ static void lock_upgrade_answered(struct tally_lock_client *c, int status,
 		c->pending |= TALLY_LOCK_LOST;
 		status = -ESTALE;
 	}
+	/* Who asked was killed: those that share the request hold it shared. */
+	if (!status && c->upgrade_void) {
+		c->pending |= TALLY_LOCK_DOWNGRADE;
+		return;
+	}
 	req->status = status;
 	if (!status) {
 		req->mode = TALLY_LMODE_X;

@@ -104,6 +104,7 @@ struct tally_lock_way {
  * @holders: requests that have the lock
  * @wanted: request the table has been asked for
  * @upgrader: the one among @holders that asked for exclusive
+ * @upgrade_void: and does not want it any more
  * @running: tally_lock_run_unlock() is at work
  * @pinned: we hold a reference of the handle: something of us may be left at
  *	the home, or the table must remember what it accepted in this session
@@ -140,6 +141,7 @@ struct tally_lock_client {
 	struct list_head holders;
 	struct tally_lock_req *wanted;
 	struct tally_lock_req *upgrader;
+	bool upgrade_void;
 	bool running;
 	bool pinned;
 	bool sending;

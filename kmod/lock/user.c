@@ -100,12 +100,17 @@ static bool lock_in_use(struct tally_lock_client *c)
 		time_after(jiffies, c->wanted->asked_at + LOCK_SOON));
 }
 
-static void lock_enqueue(struct tally_lock_req *req, bool try)
+static int lock_enqueue(struct tally_lock_req *req, bool try)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->lock, flags);
+	/* Else it is in a list. */
+	if (WARN_ON_ONCE(req->state != TALLY_LOCK_REQ_IDLE)) {
+		spin_unlock_irqrestore(&c->lock, flags);
+		return -EBUSY;
+	}
 	if (!c->pinned) {
 		c->pinned = true;
 		tally_handle_get(req->handle);
@@ -120,6 +125,7 @@ static void lock_enqueue(struct tally_lock_req *req, bool try)
 	else
 		list_add_tail(&req->list, &c->queue);
 	tally_lock_run_unlock(c, flags);
+	return 0;
 }
 
 static int lock_result(struct tally_lock_req *req)
@@ -225,7 +231,7 @@ static int lock_ask(struct tally_lock_req *req, bool try)
 	if (READ_ONCE(tally_lock_client(handle)->lc.st) == TALLY_LC_DEAD)
 		err = lock_bind(tally_lock_client(handle));
 	if (!err)
-		lock_enqueue(req, try);
+		err = lock_enqueue(req, try);
 	tally_handle_leave(handle);
 	return err;
 }
@@ -345,16 +351,19 @@ static int lock_change(struct tally_lock_req *req, u8 mode, u16 what)
 		err = -EINVAL;
 	else if (!tally_lock_lease_valid(c))
 		err = -ESTALE;
-	else if (what == TALLY_LOCK_UPGRADE && c->upgrader)
+	else if (what == TALLY_LOCK_UPGRADE && c->upgrader &&
+		 !(c->upgrader == req && c->upgrade_void))
 		err = -EDEADLK;
-	if (!err) {
+	if (!err && what == TALLY_LOCK_UPGRADE) {
+		/* One that was given up is still under way, and serves. */
+		if (!c->upgrader)
+			c->pending |= what;
+		reinit_completion(&req->wake);
+		c->upgrader = req;
+		c->upgrade_void = false;
+	} else if (!err) {
 		c->pending |= what;
-		if (what == TALLY_LOCK_UPGRADE) {
-			reinit_completion(&req->wake);
-			c->upgrader = req;
-		} else {
-			req->mode = TALLY_LMODE_S;
-		}
+		req->mode = TALLY_LMODE_S;
 	}
 	tally_lock_run_unlock(c, flags);
 	return err;
@@ -379,13 +388,30 @@ int tally_lock_req_ask_upgrade(struct tally_lock_req *req)
 	return lock_change(req, TALLY_LMODE_S, TALLY_LOCK_UPGRADE);
 }
 
+/* Its task is killed. Others may share @req, so it stays shared for them. */
+static int lock_upgrade_leave(struct tally_lock_req *req)
+{
+	struct tally_lock_client *c = tally_lock_client(req->handle);
+	unsigned long flags;
+	int err = -EINTR;
+
+	spin_lock_irqsave(&c->lock, flags);
+	if (c->upgrader != req)
+		err = req->status;	/* the answer came just now */
+	else if (c->pending & TALLY_LOCK_UPGRADE)
+		tally_lock_no_upgrade(c, -EINTR);
+	else
+		c->upgrade_void = true;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return err;
+}
+
 /*
  * Hold it exclusively, if no other user is in the way. Process context; sleeps,
  * killable. 0 with a new token; -EDEADLK: others hold it or wait for it, and
- * -EAGAIN: release it and acquire it anew: it is still held shared; -ESTALE: it
- * has been lost; -EINVAL: it is not held shared; -ECANCELED: it was released
- * meanwhile; -ENOTCONN: no link to the home; -EINTR: unknown, only to be
- * released.
+ * -EAGAIN: release it and acquire it anew, -EINTR: it is still held shared;
+ * -ESTALE: it has been lost; -EINVAL: it is not held shared; -ECANCELED: it was
+ * released meanwhile; -ENOTCONN: no link to the home.
  */
 int tally_lock_req_upgrade(struct tally_lock_req *req)
 {
@@ -393,7 +419,8 @@ int tally_lock_req_upgrade(struct tally_lock_req *req)
 
 	if (err)
 		return err;
-	return wait_for_completion_killable(&req->wake) ? -EINTR : req->status;
+	return wait_for_completion_killable(&req->wake) ?
+	       lock_upgrade_leave(req) : req->status;
 }
 
 /* May @req's user act on the lock now? */
