@@ -515,6 +515,11 @@ def case_ofd(path, other):
           fcntl.F_OFD_SETLK, flock_arg(fcntl.F_RDLCK))
     fcntl.fcntl(one, fcntl.F_OFD_SETLK, flock_arg(fcntl.F_RDLCK))
     fcntl.fcntl(two, fcntl.F_OFD_SETLKW, flock_arg(fcntl.F_RDLCK))
+    fails(errno.EAGAIN, "exclusive beside it", fcntl.fcntl, one,
+          fcntl.F_OFD_SETLK, flock_arg(fcntl.F_WRLCK))
+    fails(errno.EDEADLK, "waiting for it", fcntl.fcntl, one,
+          fcntl.F_OFD_SETLKW, flock_arg(fcntl.F_WRLCK))
+    same((stat_lock(one)[0], stat_lock(two)[0]), (1, 1), "both still held")
     fcntl.fcntl(one, fcntl.F_OFD_SETLK, flock_arg(fcntl.F_UNLCK))
     same((stat_lock(one)[0], stat_lock(two)[0]), (0, 1), "one given back")
 

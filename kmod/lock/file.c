@@ -13,8 +13,10 @@
  * freezer, a debugger, a handler with SA_RESTART.
  *
  * fcntl(2): F_OFD_SETLK and F_OFD_SETLKW, whose owner is the open file, too, on the whole
- * file are the same. The others are refused: those of a process end with the first close
- * of any of its descriptors, and for F_GETLK nobody here knows all holders.
+ * file are the same, but that one which cannot become exclusive at once stays what it
+ * is: EAGAIN, or EDEADLK, since two that wait for each other would do so for ever. The
+ * others are refused: those of a process end with the first close of any of its
+ * descriptors, and for F_GETLK nobody here knows all holders.
  */
 #include <linux/mount.h>
 #include <linux/mutex.h>
@@ -31,6 +33,13 @@ struct lock_file {
 	int right;	/* 0, or why the opener could not write */
 	struct mutex busy;	/* while acquiring: threads of the file queue */
 	wait_queue_head_t wait;	/* woken when a held lock is recalled or lost */
+};
+
+/* What may become of a lock that is held, and wanted in another mode. */
+enum lockf_change {
+	LOCKF_NO_CHANGE,	/* nothing */
+	LOCKF_GIVE_UP,		/* the other mode, or it is given up first */
+	LOCKF_KEEP,		/* the other mode, or it stays as it is */
 };
 
 static enum tally_lock_req_state lockf_state(struct lock_file *lf)
@@ -89,26 +98,32 @@ static int lockf_release(struct inode *inode, struct file *file)
 	return tally_file_release(inode, file);
 }
 
-/* Held, and the caller of flock(2) wants @mode. */
-static int lockf_convert(struct lock_file *lf, u8 mode, bool try, long timeout)
+/* Held, and the caller of flock(2) or fcntl(2) wants @mode. */
+static int lockf_convert(struct lock_file *lf, u8 mode, bool try, long timeout,
+			 enum lockf_change change)
 {
 	int err;
 
-	if (lf->req.mode == mode)
+	if (READ_ONCE(lf->req.mode) == mode)
 		return 0;
 	err = mode == TALLY_LMODE_S ? tally_lock_req_downgrade(&lf->req) :
 				      tally_lock_req_upgrade(&lf->req);
-	if (err == -EDEADLK || err == -EAGAIN)
+	if (err == -EDEADLK || err == -EAGAIN) {
+		if (change == LOCKF_KEEP)
+			return try ? -EAGAIN : -EDEADLK;
 		err = tally_lock_req_release(&lf->req) ?: -ECANCELED;
-	/* Another thread of the file may have released it before we did. */
+	}
 	if (err != -ECANCELED && err != -EINVAL)
 		return err;
-	return tally_lock_req_acquire(&lf->req, mode, try, timeout);
+	/* Another thread of the file may have released it before we did. */
+	err = tally_lock_req_idle(&lf->req);
+	if (err == -EALREADY)
+		return READ_ONCE(lf->req.mode) == mode ? 0 : -EAGAIN;
+	return err ?: tally_lock_req_acquire(&lf->req, mode, try, timeout);
 }
 
-/* @convert: one that holds it already may change to @mode. */
 static int lockf_acquire(struct file *file, u8 mode, bool try, long timeout,
-			 bool convert)
+			 enum lockf_change change)
 {
 	struct lock_file *lf = file->private_data;
 	int err = lf->right;
@@ -123,13 +138,14 @@ static int lockf_acquire(struct file *file, u8 mode, bool try, long timeout,
 	err = tally_lock_req_idle(&lf->req);
 	if (!err)
 		err = tally_lock_req_acquire(&lf->req, mode, try, timeout);
-	else if (err == -EALREADY && convert)
-		err = lockf_convert(lf, mode, try, timeout);
+	else if (err == -EALREADY && change != LOCKF_NO_CHANGE)
+		err = lockf_convert(lf, mode, try, timeout, change);
 	mutex_unlock(&lf->busy);
 	return err;
 }
 
-static int lockf_flock(struct file *file, int cmd, struct file_lock *fl)
+static int lockf_set(struct file *file, int cmd, struct file_lock *fl,
+		     enum lockf_change change)
 {
 	struct lock_file *lf = file->private_data;
 	int type = tally_flock_type(fl);
@@ -141,7 +157,7 @@ static int lockf_flock(struct file *file, int cmd, struct file_lock *fl)
 		return lockf_acquire(file, type == F_RDLCK ? TALLY_LMODE_S :
 							     TALLY_LMODE_X,
 				     !IS_SETLKW(cmd), MAX_SCHEDULE_TIMEOUT,
-				     true);
+				     change);
 	case F_UNLCK:
 		/* As elsewhere, unlocking what is not locked is no error. */
 		err = tally_lock_req_release(&lf->req);
@@ -149,6 +165,11 @@ static int lockf_flock(struct file *file, int cmd, struct file_lock *fl)
 	default:
 		return -EOPNOTSUPP;
 	}
+}
+
+static int lockf_flock(struct file *file, int cmd, struct file_lock *fl)
+{
+	return lockf_set(file, cmd, fl, LOCKF_GIVE_UP);
 }
 
 /* Not 0, which would be for ever. */
@@ -164,7 +185,7 @@ static int lockf_lock(struct file *file, int cmd, struct file_lock *fl)
 	if (cmd == F_GETLK || !tally_flock_is_file(fl) || fl->fl_start ||
 	    fl->fl_end != OFFSET_MAX)
 		return -EOPNOTSUPP;
-	return lockf_flock(file, cmd, fl);
+	return lockf_set(file, cmd, fl, LOCKF_KEEP);
 }
 
 static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
@@ -184,7 +205,7 @@ static int lockf_ioc_lock(struct file *file, struct tally_ioc_lock __user *uarg)
 	err = lockf_acquire(file, arg.flags & TALLY_LOCK_SHARED ?
 			    TALLY_LMODE_S : TALLY_LMODE_X,
 			    arg.flags & TALLY_LOCK_TRY,
-			    tally_fs_timeout(arg.timeout_ms), false);
+			    tally_fs_timeout(arg.timeout_ms), LOCKF_NO_CHANGE);
 	/* What goes on after the signal does so for the rest of its time. */
 	if (err == -ERESTARTSYS && arg.timeout_ms &&
 	    put_user(lockf_rest(arg.timeout_ms, jiffies - start),
