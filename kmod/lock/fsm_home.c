@@ -262,6 +262,7 @@ static void lh_shift(struct tally_lh *lh)
 	lh->cur = lh->suc[0];
 	lh->gen = lh->cur ? lh->suc_gen[0] : 0;
 	lh->via = NULL;
+	lh->down = false;
 	for (k = 0; k < TALLY_LH_CHAIN - 1; k++) {
 		lh->suc[k] = lh->suc[k + 1];
 		lh->suc_gen[k] = lh->suc_gen[k + 1];
@@ -279,6 +280,25 @@ static void lh_no_cur(struct tally_lh *lh)
 {
 	while (lh->cur || lh->suc_gen[0])
 		lh_shift(lh);
+}
+
+/*
+ * cur is shared, and no member of the chain lives, to which it could have handed
+ * over what it had: SH gets it, cur = none
+ */
+static void lh_settle_down(struct tally_lh *lh)
+{
+	struct tally_lh_node *node = lh->cur;
+	u64 gen = lh->gen;
+	int k;
+
+	if (!lh->down)
+		return;
+	for (k = 0; k < TALLY_LH_CHAIN; k++)
+		if (lh->suc[k])
+			return;
+	lh_no_cur(lh);
+	lh_shared_add(lh, node, gen);
 }
 
 /*
@@ -783,14 +803,14 @@ static void lh_rel(struct tally_lh *lh, const struct tally_lh_event *ev)
 
 /*
  * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none.  While one of
- *   the chain lives, cur stays: i may have handed over what it could before, so
- *   nobody else is granted before it gives the lock back; the first of the chain
- *   would be next in any case
+ *   the chain lives, cur stays, shared: i may have handed over what it could
+ *   before, so nobody else is granted before it gives the lock back; the first of
+ *   the chain would be next in any case, be it that it has given up: what was
+ *   handed over may serve another user of it
  */
 static void lh_down(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
 	struct tally_lh_node *node = ev->node;
-	int k;
 
 	if (!lh_imply(lh, ev))
 		return;
@@ -798,11 +818,8 @@ static void lh_down(struct tally_lh *lh, const struct tally_lh_event *ev)
 		lh_violation(lh, node);
 		return;
 	}
-	for (k = 0; k < TALLY_LH_CHAIN; k++)
-		if (lh->suc[k])
-			return;
-	lh_no_cur(lh);
-	lh_shared_add(lh, node, ev->msg.gen);
+	lh->down = true;
+	lh_settle_down(lh);
 }
 
 /*
@@ -926,7 +943,7 @@ static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev)
 /*
  * 3. i in the chain: gen <= last and not held: it says that it has had that
  *    tenure, which is not to end those before it: its place is as that of a dead
- *    one.  Else leave it, but repeat the SUCC it was sent for when its turn comes
+ *    one, as far as cur is shared, too.  Else leave it, but repeat the SUCC it was sent for when its turn comes
  */
 static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 			    const struct tally_lmsg *msg)
@@ -935,10 +952,12 @@ static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 
 	if (k < 0)
 		return;
-	if (lh->suc_gen[k] <= msg->last)
+	if (lh->suc_gen[k] <= msg->last) {
 		lh->suc[k] = NULL;
-	else if (k + 1 < TALLY_LH_CHAIN && lh->suc_gen[k + 1])
+		lh_settle_down(lh);
+	} else if (k + 1 < TALLY_LH_CHAIN && lh->suc_gen[k + 1]) {
 		lh_send_succ(lh, k + 1);
+	}
 }
 
 /*
@@ -1094,7 +1113,8 @@ static void lh_resync_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 /*
  * session of i ends: queue -= i; SH -= i; F -= i; cur = i: as REL with the
  *   value block marked not valid; cur.via = i: GRANT(cur.gen) to cur again; i
- *   in the chain: leave it, the end of the tenure before it settles it.
+ *   in the chain: leave it, the end of the tenure before it settles it; none
+ *   lives and cur is shared: SH gets cur, cur = none.
  *   sweep: owner = i: FAA(-i); bit i: FAA(-bit i)
  */
 static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev)
@@ -1119,6 +1139,7 @@ static void lh_session_end(struct tally_lh *lh, const struct tally_lh_event *ev)
 	}
 	if (node && lh->cur == node)
 		lh_end_tenure(lh);
+	lh_settle_down(lh);
 	if (!lh->cpu)
 		lh_sweep(lh, ev->slot, ev->state);
 }

@@ -156,6 +156,7 @@ struct tally_lh_actions;
  * @hm: enum tally_lh_mode
  * @cpu: the lock has no word
  * @grace: nothing is granted yet
+ * @down: @cur has become shared, but may have handed over before
  * @forced: fast tenures are being ended by an administrator
  * @sweep: slot whose field is being swept, or 0
  * @sweep_next: slots to be swept when that has completed, bit of slot - 1
@@ -179,6 +180,7 @@ struct tally_lh {
 	u8 hm;
 	bool cpu;
 	bool grace;
+	bool down;
 	bool forced;
 	u16 sweep;
 	u64 sweep_next;

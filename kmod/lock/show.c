@@ -244,8 +244,8 @@ static void lock_info(struct tally_object *object, struct lock_info *info)
 	state = tally_lock_home_word(h);
 	info->holder_slot = home_holder(&h->lh, state);
 	info->holders = home_holders(&h->lh, state);
-	info->shared = info->holder_slot && !h->lh.cur &&
-		       !tally_lw_owner(state);
+	info->shared = info->holder_slot && (h->lh.cur ? h->lh.down :
+					     !tally_lw_owner(state));
 	info->token = max(h->lh.ng, READ_ONCE(word[1])) << 8;
 	info->state = home_state(&h->lh, info->holder_slot);
 	/* Of a fast tenure the home does not know when it began. */

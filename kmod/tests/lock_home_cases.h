@@ -24,6 +24,7 @@ struct lh_case {
 #define LH(_hm, ...) { .hm = TALLY_LH_##_hm, ##__VA_ARGS__ }
 #define Q(...)	.queue = { __VA_ARGS__ }
 #define CUR(_n, _g) .cur = (_n), .gen = (_g)
+#define CUR_S(_n, _g) CUR(_n, _g), .cur_down = true
 #define DOWN(_n) .down = 1 << (_n)
 #define ASKED_IDLE(_n) .asked[_n] = TALLY_LH_ASKED_IDLE
 #define FORCED(_n) .asked[_n] = TALLY_LH_ASKED_FORCE
@@ -416,6 +417,7 @@ static inline const char *lh_case_run(const struct lh_case *c)
 #undef LH
 #undef Q
 #undef CUR
+#undef CUR_S
 #undef DOWN
 #undef ASKED
 #undef OWNERS_ASKED

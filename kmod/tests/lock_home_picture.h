@@ -16,6 +16,7 @@ struct lh_picture {
 	u8 hm;
 	bool cpu;
 	bool grace;
+	bool cur_down;
 	bool forced;
 	u16 sweep;
 	u16 cur;
@@ -97,6 +98,7 @@ static inline void lh_build(const struct lh_picture *p, struct tally_lh *lh,
 	lh->hm = p->hm;
 	lh->cpu = p->cpu;
 	lh->grace = p->grace;
+	lh->down = p->cur_down;
 	lh->forced = p->forced;
 	lh->sweep = p->sweep;
 	lh->sweep_next = p->sweep_next;
@@ -145,6 +147,7 @@ static inline void lh_draw(const struct tally_lh *lh,
 		.hm = lh->hm,
 		.cpu = lh->cpu,
 		.grace = lh->grace,
+		.cur_down = lh->down,
 		.forced = lh->forced,
 		.sweep = lh->sweep,
 		.sweep_next = lh->sweep_next,
@@ -228,6 +231,7 @@ static inline bool lh_picture_equal(const struct lh_picture *a,
 				    const struct lh_picture *b)
 {
 	return a->hm == b->hm && a->cpu == b->cpu && a->grace == b->grace &&
+	       a->cur_down == b->cur_down &&
 	       a->forced == b->forced && a->sweep == b->sweep &&
 	       a->sweep_next == b->sweep_next && a->fast == b->fast &&
 	       a->fast_idle == b->fast_idle &&

@@ -483,6 +483,8 @@ static void check_home(void)
 			      "its own successor");
 		gen = lh->suc_gen[k];
 	}
+	world_require(!lh->down || lh->suc[0] || lh->suc[1] || lh->suc[2],
+		      "a reader in the way of readers");
 	for (; k < TALLY_LH_CHAIN; k++)
 		world_require(!lh->suc[k] && !lh->suc_gen[k],
 			      "a gap in the chain");
