@@ -236,13 +236,13 @@ static void lc_release_fast(struct tally_lc *lc)
 }
 
 /*
- * release, succ set, mode X | HOLD/CACHED: HANDOVER(next_gen) to next and
+ * release, succ with a way, mode X | HOLD/CACHED: HANDOVER(next_gen) to next and
  *   DONE(gen) to home; IDLE
  * release | HOLD/CACHED: REL(gen); IDLE
  */
 static void lc_release(struct tally_lc *lc)
 {
-	bool hand = lc->succ.gen && lc->mode == TALLY_LMODE_X;
+	bool hand = lc->succ.session && lc->mode == TALLY_LMODE_X;
 
 	lc->users = 0;
 	lc->inside = 0;
@@ -784,35 +784,37 @@ static void lc_unpark(struct tally_lc *lc)
 
 /*
  * SUCC(gen, ...) | managed, gen = mine, mode X: store succ; CACHED: hand over
- *   now.  No ready link to next: REL instead, the home grants
+ *   now.  No ready link to next: succ without a way, so that it is REL, and the
+ *   home grants; a writer waits all the same, so X is not shared instead
  * SUCC(gen, ...) | managed, gen = mine, mode S (downgraded meanwhile): rv = 1
- * SUCC(gen, ...) | WAIT, gen > last: early = it (the later one wins, whole: one
- *   for a generation that was burned leaves nothing), unless that is a
+ * SUCC(gen, ...) | WAIT, gen > last: early = it, unless that is a
  *   REVOKE(gen, force): what is lost at once is not handed over
+ *
+ * The later one wins, whole: one for a generation that was burned leaves nothing.
  */
 static void lc_succ(struct tally_lc *lc, const struct tally_lc_event *ev)
 {
 	const struct tally_lmsg *msg = &ev->msg;
 	bool known = tally_lc_recalled(lc);
-	struct tally_lc_succ succ = {
-		.gen = msg->next_gen,
-		.session = msg->next_session,
-		.pass = msg->pass,
-		.slot = msg->next_slot,
-	};
+	struct tally_lc_succ succ = { .gen = msg->next_gen };
 
+	if (ev->linked) {
+		succ.session = msg->next_session;
+		succ.pass = msg->pass;
+		succ.slot = msg->next_slot;
+	}
 	if (lc_awaits(lc, msg->gen)) {
 		if (lc->early_force && lc->early == msg->gen)
 			return;
 		lc->early = msg->gen;
-		lc->early_rv = !ev->linked;
+		lc->early_rv = false;
 		lc->early_force = false;
-		lc->early_succ = ev->linked ? succ : (struct tally_lc_succ){};
+		lc->early_succ = succ;
 		return;
 	}
 	if (!lc->gen || lc->gen != msg->gen)
 		return;
-	if (lc->mode == TALLY_LMODE_X && ev->linked)
+	if (lc->mode == TALLY_LMODE_X)
 		lc->succ = succ;
 	else
 		lc->rv = true;

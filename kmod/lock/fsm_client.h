@@ -148,7 +148,7 @@ enum tally_lc_claim {
 /* The next holder. */
 struct tally_lc_succ {
 	u64 gen;	/* generation that is handed to it, 0: there is none */
-	u64 session;	/* its session at the home */
+	u64 session;	/* its session at the home, 0: no way to it */
 	u64 pass;	/* of its tenure and ours, by exclusive or */
 	u16 slot;	/* its slot at the home */
 };
