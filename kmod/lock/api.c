@@ -71,6 +71,8 @@ static int api_claim(struct tally_lock *lock, bool upgrade)
 
 	if (test_and_set_bit_lock(0, &lock->claimed))
 		return -EBUSY;
+	/* A cancellation of what was asked before may come late. */
+	WRITE_ONCE(lock->req.serial, lock->req.serial + 1);
 	err = upgrade ? 0 : tally_lock_req_idle(&lock->req);
 	if (err)
 		api_unclaim(lock);
@@ -144,13 +146,15 @@ static void api_bound(struct work_struct *work)
 /* Ask the lock itself. */
 static int api_request(struct tally_lock *lock, u8 mode)
 {
+	u32 serial = lock->req.serial;
 	int err = tally_lock_req_ask(&lock->req, mode, lock->try);
 	long left;
 
 	if (err)
 		return err;
+	/* From now on it may be answered, and asked for anew. */
 	if (api_is_cancelled(lock))
-		tally_lock_req_cancel(&lock->req, -ECANCELED);
+		tally_lock_req_cancel(&lock->req, serial, -ECANCELED);
 	left = lock->try ? tally_lock_req_try_check(&lock->req) : 0;
 	if (left)
 		mod_delayed_work(api_wq, &lock->bound, left);
@@ -260,7 +264,7 @@ void tally_lock_put(struct tally_lock *lock)
 	cancel_work_sync(&lock->work);
 	cancel_delayed_work_sync(&lock->bound);
 	if (READ_ONCE(lock->req.state) == TALLY_LOCK_REQ_WAITING) {
-		tally_lock_req_cancel(&lock->req, -ECANCELED);
+		tally_lock_req_cancel(&lock->req, lock->req.serial, -ECANCELED);
 		wait_for_completion(&lock->req.wake);
 	}
 	tally_lock_req_release(&lock->req);
@@ -433,16 +437,19 @@ EXPORT_SYMBOL_GPL(tally_lock_upgrade_async);
 int tally_lock_cancel_async(struct tally_lock *lock)
 {
 	unsigned long flags;
+	u32 serial = 0;
 	bool asked;
 
 	spin_lock_irqsave(&lock->spin, flags);
 	asked = lock->asked == API_ASKED_ACQUIRE;
+	if (asked)
+		serial = lock->req.serial;
 	lock->cancelled |= asked;
 	spin_unlock_irqrestore(&lock->spin, flags);
 	if (!asked)
 		return -EALREADY;
 	/* Nothing, if it is not asked yet: api_request() looks. */
-	tally_lock_req_cancel(&lock->req, -ECANCELED);
+	tally_lock_req_cancel(&lock->req, serial, -ECANCELED);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(tally_lock_cancel_async);

@@ -40,6 +40,7 @@ struct tally_lock_req {
 	enum tally_lock_req_state state; /* under the client's lock */
 	u8 mode;			/* TALLY_LMODE_*, wanted or held */
 	int status;			/* why there is no grant, or no X */
+	u32 serial;			/* the user's, which it may change while idle */
 	u64 token;			/* fencing token while HELD */
 	u64 granted_at;			/* CLOCK_BOOTTIME ns */
 	/* For `show`: who asked for it and, of a file, who opened that. */

@@ -149,17 +149,20 @@ static void lock_cancel_unlock(struct tally_lock_client *c,
 }
 
 /*
- * @req is not wanted any more: it ends, now or soon, with @why as its status,
- * unless it has been answered before. Any context but hard interrupts; does not
- * wait.
+ * @req, as @serial was, is not wanted any more: it ends, now or soon, with @why as
+ * its status, unless it has been answered before, and may have been asked anew. Any
+ * context but hard interrupts; does not wait.
  */
-void tally_lock_req_cancel(struct tally_lock_req *req, int why)
+void tally_lock_req_cancel(struct tally_lock_req *req, u32 serial, int why)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->lock, flags);
-	lock_cancel_unlock(c, req, why, flags);
+	if (READ_ONCE(req->serial) == serial)
+		lock_cancel_unlock(c, req, why, flags);
+	else
+		spin_unlock_irqrestore(&c->lock, flags);
 }
 
 /*
@@ -177,7 +180,8 @@ long tally_lock_req_try_check(struct tally_lock_req *req)
 	long left = 0;
 
 	spin_lock_irqsave(&c->lock, flags);
-	if (req->state == TALLY_LOCK_REQ_WAITING) {
+	/* Another may have been asked for by now, that waits. */
+	if (req->state == TALLY_LOCK_REQ_WAITING && req->try) {
 		left = c->wanted == req ? msecs_to_jiffies(lease / 2) + 1 :
 					  LOCK_SOON;
 		left = max(1L, (long)(req->asked_at + left - jiffies));
@@ -207,8 +211,9 @@ static int lock_wait(struct tally_lock_req *req, bool try,
 		left = tally_until_left(until);
 	} while (!ret && left);
 	/* The answer may come just now. */
-	tally_lock_req_cancel(req, !ret ? -ETIMEDOUT :
-			       req->interruptible ? -ERESTARTSYS : -EINTR);
+	tally_lock_req_cancel(req, req->serial,
+			      !ret ? -ETIMEDOUT :
+			      req->interruptible ? -ERESTARTSYS : -EINTR);
 	wait_for_completion(&req->wake);
 	return lock_result(req);
 }

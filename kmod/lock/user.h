@@ -16,7 +16,7 @@ int tally_lock_req_acquire(struct tally_lock_req *req, u8 mode, bool try,
 int tally_lock_req_ask(struct tally_lock_req *req, u8 mode, bool try);
 int tally_lock_req_ask_upgrade(struct tally_lock_req *req);
 long tally_lock_req_try_check(struct tally_lock_req *req);
-void tally_lock_req_cancel(struct tally_lock_req *req, int why);
+void tally_lock_req_cancel(struct tally_lock_req *req, u32 serial, int why);
 int tally_lock_req_release(struct tally_lock_req *req);
 int tally_lock_req_downgrade(struct tally_lock_req *req);
 int tally_lock_req_upgrade(struct tally_lock_req *req);
