@@ -315,7 +315,9 @@ static void home_mend(struct tally_lock_home *h)
 
 	if (!h->broken || h->main || h->sweep)
 		return;
-	if (home_loop_up(h)) {
+	if (h->lh.cpu) {
+		h->broken = false;	/* there is no word any more */
+	} else if (home_loop_up(h)) {
 		h->broken = false;
 		tally_lock_home_step(h, &ev);
 	} else if (!h->dead) {
@@ -411,6 +413,16 @@ static void home_local_mend(struct tally_lock_home *h)
 	tally_handle_put(handle);
 }
 
+/* Under h->lock: made before its arena had a mode, and not used by anybody yet? */
+static void home_take_mode(struct tally_lock_home *h)
+{
+	if (READ_ONCE(h->object.arena->mode) != TALLY_MODE_CPU || h->lh.cpu)
+		return;
+	h->broken = false;
+	tally_lh_init(&h->lh, TALLY_LH_CPU |
+		      (h->lh.grace ? TALLY_LH_GRACE : 0), h->lh.ng);
+}
+
 static void home_work(struct work_struct *work)
 {
 	struct tally_lock_home *h = container_of(work, typeof(*h), work.work);
@@ -421,6 +433,7 @@ static void home_work(struct work_struct *work)
 	mutex_lock(&h->lock);
 	home_op_take(h, &h->main);
 	home_op_take(h, &h->sweep);
+	home_take_mode(h);
 	home_mend(h);
 	home_grace(h, left);
 	home_put_swept(h);
@@ -470,10 +483,7 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 
 	rep->lock_class = h->class;
 	guard(mutex)(&h->lock);
-	/* Made before its arena had a mode, and not used by anybody yet. */
-	if (object->arena->mode == TALLY_MODE_CPU && !h->lh.cpu)
-		tally_lh_init(&h->lh, TALLY_LH_CPU |
-			      (h->lh.grace ? TALLY_LH_GRACE : 0), h->lh.ng);
+	home_take_mode(h);
 	rep->lock_cache = h->set.cache;
 	rep->lock_grants = cpu_to_be16(h->set.grants);
 	rep->lock_ms = cpu_to_be16(h->set.ms);
