@@ -128,6 +128,21 @@ static int lock_enqueue(struct tally_lock_req *req, bool try)
 	return 0;
 }
 
+/* How long a try waits for the home, in jiffies. */
+static long lock_try_time(struct tally_lock_client *c)
+{
+	return msecs_to_jiffies(c->handle->view->node->config.lease_ms / 2) + 1;
+}
+
+/* Find the lock again, if need be. One out of reach is as good as a no. */
+static int lock_enter(struct tally_handle *handle, bool try, long timeout)
+{
+	long bound = try ? lock_try_time(tally_lock_client(handle)) : timeout;
+	int err = tally_handle_enter(handle, min(timeout, bound));
+
+	return try && err == -ETIMEDOUT ? -EWOULDBLOCK : err;
+}
+
 static int lock_result(struct tally_lock_req *req)
 {
 	return req->state == TALLY_LOCK_REQ_HELD ? 0 : req->status;
@@ -175,15 +190,13 @@ void tally_lock_req_cancel(struct tally_lock_req *req, u32 serial, int why)
 long tally_lock_req_try_check(struct tally_lock_req *req)
 {
 	struct tally_lock_client *c = tally_lock_client(req->handle);
-	u32 lease = c->handle->view->node->config.lease_ms;
 	unsigned long flags;
 	long left = 0;
 
 	spin_lock_irqsave(&c->lock, flags);
 	/* Another may have been asked for by now, that waits. */
 	if (req->state == TALLY_LOCK_REQ_WAITING && req->try) {
-		left = c->wanted == req ? msecs_to_jiffies(lease / 2) + 1 :
-					  LOCK_SOON;
+		left = c->wanted == req ? lock_try_time(c) : LOCK_SOON;
 		left = max(1L, (long)(req->asked_at + left - jiffies));
 	}
 	if (left != 1)
@@ -293,7 +306,7 @@ int tally_lock_req_acquire(struct tally_lock_req *req, u8 mode, bool try,
 
 	req->mode = mode;
 	lock_set_asker(req, get_pid(task_tgid(current)));
-	err = tally_handle_enter(req->handle, timeout) ?: lock_ask(req, try);
+	err = lock_enter(req->handle, try, timeout) ?: lock_ask(req, try);
 	if (err)
 		return err;
 	timeout = tally_until_left(&until);

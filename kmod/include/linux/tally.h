@@ -248,7 +248,8 @@ struct tally_lock *tally_lock_get(struct net *net, const char *node,
  * none comes any more. The caller sees to it that no other call is under way.
  *
  * Context: process; sleeps, until the home has answered a request that it knows
- * of or its session has ended. Not from a callback.
+ * of or its session has ended; ten seconds at most where the lock is just being found
+ * again for a call that does not wait. Not from a callback.
  */
 void tally_lock_put(struct tally_lock *lock);
 
@@ -278,9 +279,10 @@ int tally_lock_acquire(struct tally_lock *lock, enum tally_lock_mode mode,
  * @mode: as for tally_lock_acquire()
  * @token: out: as for tally_lock_acquire()
  *
- * Context: process; sleeps for the network, half a lease at most, killable.
+ * Context: process; sleeps for the network, half a lease at most, and as long before
+ * where the session ended and the lock is to be found again; killable.
  * Return: 0; -EWOULDBLOCK: another user holds it in a mode that excludes @mode, or
- * waits for it; else the errors of tally_lock_acquire().
+ * waits for it, or the home is out of reach; else the errors of tally_lock_acquire().
  */
 int tally_lock_try(struct tally_lock *lock, enum tally_lock_mode mode,
 		   u64 *token);
