@@ -12,7 +12,7 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 31
+plan 32
 
 # access RIGHT: of b.
 access() {
@@ -69,6 +69,9 @@ check "c has a lock" eval 'held one c t/l && one=$begun'
 check "b is to be next" eval 'waits two b t/l && two=$begun'
 check "b's rights go and come" eval 'access ro && wait_until 20 ended "$two" &&
 	access rw'
+# What it kept of the arena goes with the last that uses it, and the mount.
+check "b has nothing of the arena any more" eval 'wait "$two"
+	wait_until 20 umount "$mnt/b" && mount -t tally -o node=b none "$mnt/b"'
 check "d and then b wait" eval 'waits three d t/l && three=$begun &&
 	waits four b t/l && four=$begun'
 check "c gives it to d" eval 'over one "$one" && begun_says three held'

@@ -72,8 +72,6 @@ struct tally_known {
  * @words: its bytes
  * @reach: enum tally_reach
  * @access: TALLY_ACCESS_* of this node
- * @withdrawn: its rights changed in @session: it is not the first time that it
- *	is attached there
  * @spin: protects @session, @rkey, @addr, @reach, for any context
  * @lock: protects everything but the constant parts
  * @wait: woken when @changes changes
@@ -105,7 +103,6 @@ struct tally_view {
 	u32 words;
 	enum tally_reach reach;
 	u8 access;
-	bool withdrawn;
 	spinlock_t spin;	/* see above */
 	struct mutex lock;	/* see above */
 	wait_queue_head_t wait;

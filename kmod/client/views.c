@@ -78,7 +78,6 @@ static void view_withdraw(struct tally_view *view)
 	scoped_guard(mutex, &view->lock) {
 		if (!view->error)
 			WRITE_ONCE(view->error, -ENOTCONN);
-		WRITE_ONCE(view->withdrawn, true);
 		tally_view_changed(view);
 	}
 	while ((handle = tally_handle_next(view, handle)))
@@ -115,8 +114,10 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 	if (!owed)
 		return -ENOMEM;
 	tally_delay(FORGET);
-	if (which->round)
+	if (which->round) {
+		WRITE_ONCE(s->withdrawn, true);
 		atomic_inc(&s->node->views->withdrawn);
+	}
 	/* What is just being attached is found, or sees this. */
 	smp_mb__after_atomic();
 	view = tally_view_by_id(s, arena);
@@ -174,7 +175,6 @@ static bool view_drop(struct tally_view *view, struct tally_session *s)
 	spin_unlock_irqrestore(&view->spin, flags);
 	if (!view->error)
 		WRITE_ONCE(view->error, -ENOTCONN);
-	WRITE_ONCE(view->withdrawn, false);
 	tally_early_settle(view);
 	tally_view_changed(view);
 	return true;

@@ -97,6 +97,7 @@ enum tally_session_state {
  * @told: lost() was called; under @upcall
  * @leaving: we say goodbye: nothing is granted to us in it any more
  * @left_at: jiffies when GOODBYE was sent; under @upcall
+ * @withdrawn: the peer changed what we may do in an arena of its, once: set for good
  * @home: what the peer was given here, opaque; set in created()
  */
 struct tally_session {
@@ -151,6 +152,7 @@ struct tally_session {
 	bool told;
 	bool leaving;
 	unsigned long left_at;
+	bool withdrawn;
 	void *home;
 };
 
