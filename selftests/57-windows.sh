@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 66
+plan 90
 
 # serves NODE: its session with the home carries requests: an object that was not
 # looked up before is found. A command might wait for one that is held.
@@ -90,6 +90,62 @@ wait "$one" 2> /dev/null
 check "and then the other has it" begun_says two held
 check "and gives it back" over two "$two"
 tally lock del t/l node a
+
+# It goes on behind the tokens of the one before, which it may not know yet.
+check "a lock" tally lock add t/l class region node a
+for i in {1..5}; do
+	before=$(token b t/l)
+done
+stop_at object_del
+begin deleter tally lock del t/l node a
+deleter=$begun
+check "it is being deleted" stopped_at object_del
+check "and made anew" tally lock add t/l class region node a
+check "and may be held" shows t/l state grace
+go_on object_del
+check "it is gone" ends "$deleter"
+after=$(token b t/l)
+check "tokens go on" test "$after" -gt "$before"
+tally lock del t/l node a
+
+# It is made by two at a time: neither its name nor the lock is there for the second.
+stop_at object_add
+begin adder tally lock add t/l class region node a
+adder=$begun
+check "a lock is being made" stopped_at object_add
+check_fails "nobody else makes it" 1 'exists' tally lock add t/l node a
+check_fails "or deletes it" 1 'no object' tally lock del t/l node a
+check_fails "or finds it" 1 '' test -e "$mnt/b/t/l"
+check_fails "at its home either" 1 '' test -e "$mnt/a/t/l"
+go_on object_add
+check "it is made" ends "$adder"
+check "and used" of b lock run t/l -- true
+tally lock del t/l node a
+
+# An arena with a lock is deleted and made anew, and its holder has not heard of that.
+check "an arena with a lock" eval 'tally arena add again access rw node a &&
+	tally lock add again/l class region node a'
+for i in {1..5}; do
+	before=$(token b again/l)
+done
+check "b has it" held one b again/l
+one=$begun
+before=$(token_of one)
+stop_at forget
+check "the arena is deleted" tally arena del again node a
+check "its holder is about to be told" stopped_at forget
+check "it is made anew" eval 'tally arena add again access rw node a &&
+	tally lock add again/l class region node a'
+check "the lock may be held" shows again/l state grace
+check "nobody gets it: another node waits" waits two c again/l
+two=$begun
+go_on forget
+check "the holder hears of it" begun_says one 'lost|deleted'
+wait "$one" 2> /dev/null
+check "and then the other has it" begun_says two held
+check "with a larger token" test "$(token_of two)" -gt "$before"
+check "and gives it back" over two "$two"
+tally arena del again node a
 
 # A lock is deleted while a client is about to wait for it in its session.
 check "a lock" tally lock add t/l class region node a

@@ -13,6 +13,8 @@ enum tally_delay {
 	TALLY_DELAY_OPEN,
 	/* home: keys of a region are made, and the answer is not on its way */
 	TALLY_DELAY_REGION_MAP,
+	/* home: an object is made and has its name, and cannot be found yet */
+	TALLY_DELAY_OBJECT_ADD,
 	/* home: sessions are told that an object goes, its type is not yet */
 	TALLY_DELAY_OBJECT_DEL,
 	/* a session is LIVE, and nothing above it has heard of that */

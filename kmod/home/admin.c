@@ -33,7 +33,7 @@ int tally_object_del(struct tally_arena *arena, const char *name, u8 type,
 	scoped_guard(mutex, &arena->lock) {
 		object = tally_names_lookup(&arena->names, name,
 					    struct tally_object);
-		if (!object) {
+		if (!object || !object->live) {
 			*reason = "no object of that name";
 			return -ENOENT;
 		}

@@ -21,6 +21,8 @@
  * @lock: serialises changes
  * @names: name -> struct tally_arena; RCU
  * @ids: id -> struct tally_arena; RCU
+ * @all: struct tally_arena, also those that were deleted, until they are freed
+ * @tenure: highest that one had that was freed
  * @next_id: ids are given once
  * @stopped: nothing new
  */
@@ -28,6 +30,8 @@ struct tally_arenas {
 	struct mutex lock;	/* see above */
 	struct tally_names names;
 	struct xarray ids;
+	struct list_head all;
+	u64 tenure;
 	u32 next_id;
 	bool stopped;
 };
@@ -253,7 +257,12 @@ static void arena_free(struct work_struct *work)
 {
 	struct tally_arena *arena = container_of(work, typeof(*arena), free);
 	struct tally_node *node = arena->node;
+	struct tally_arenas *arenas = node->arenas;
 
+	scoped_guard(mutex, &arenas->lock) {
+		list_del(&arena->all);
+		arenas->tenure = max(arenas->tenure, arena->tenure);
+	}
 	arena_unbind(arena);
 	arena_free_memory(arena);
 	tally_node_put(node);
@@ -324,6 +333,7 @@ static struct tally_arena *arena_alloc(const struct tally_arena_config *config)
 	INIT_LIST_HEAD(&arena->watch.list);
 	arena->watch.gone = arena_dev_gone;
 	xa_init(&arena->objects);
+	INIT_LIST_HEAD(&arena->all);
 	INIT_LIST_HEAD(&arena->dying);
 	arena->next_id = 1;
 	xa_init_flags(&arena->rights, XA_FLAGS_ALLOC1);
@@ -366,6 +376,7 @@ static int arenas_link(struct tally_arenas *arenas, struct tally_arena *arena,
 		return err;
 	}
 	tally_arena_get(arena);
+	list_add_tail(&arena->all, &arenas->all);
 	arenas->next_id++;
 	return 0;
 }
@@ -458,6 +469,25 @@ struct tally_arena *tally_arena_next(struct tally_node *node,
 	while (arena && !kref_get_unless_zero(&arena->ref));
 	rcu_read_unlock();
 	return arena;
+}
+
+/*
+ * Call @fn for each arena of that name: the one there is, and those that were deleted
+ * and are not freed yet. Process context. Return: the highest @tenure of any arena
+ * that was.
+ */
+u64 tally_arenas_named(struct tally_node *node, const char *name,
+		       void (*fn)(struct tally_arena *arena, void *ctx),
+		       void *ctx)
+{
+	struct tally_arenas *arenas = node->arenas;
+	struct tally_arena *arena;
+
+	guard(mutex)(&arenas->lock);
+	list_for_each_entry(arena, &arenas->all, all)
+		if (!strcmp(arena->config.name, name))
+			fn(arena, ctx);
+	return arenas->tenure;
 }
 
 /*
@@ -691,6 +721,7 @@ int tally_arenas_start(struct tally_node *node)
 	}
 	mutex_init(&arenas->lock);
 	xa_init(&arenas->ids);
+	INIT_LIST_HEAD(&arenas->all);
 	arenas->next_id = 1;
 	node->arenas = arenas;
 	return 0;

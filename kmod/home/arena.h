@@ -38,7 +38,7 @@
  * protects an entry but the address: an entry belongs to none from the
  * moment the last reference to its object is dropped (every session that was
  * given the address has answered FORGET or is OVER, every local user has
- * left) until the next object that gets it is linked into the arena's names.
+ * left) until the next object that gets it can be found by its name.
  * In that time, and only then, the CPU writes it: zeroes at the end of the one
  * life, the initial value at the beginning of the next. At any other time a
  * store, an atomic one too, could fall between the NIC's read and its write, and
@@ -125,6 +125,7 @@ struct tally_arena_config {
 /**
  * struct tally_arena - one arena of ours
  * @by_name: in the node's arenas
+ * @all: in the node's arenas, until it is freed
  * @ref: memory of the struct
  * @rcu: frees it
  * @node: its node, referenced
@@ -156,13 +157,14 @@ struct tally_arena_config {
  * @rights_by_name: the same by the name of the peer
  * @attached: sessions that attached: node slot -> struct tally_attach
  * @keys: how many of them hold a key to the words
- * @tenure: highest value the second word of a deleted object's entry can have
+ * @tenure: highest number that a deleted object has given; a type's
  * @watch_lock: protects @watches and those of objects
  * @watch_task: calls gone() just now, under @watch_lock
  * @watches: struct tally_watch
  */
 struct tally_arena {
 	struct tally_name by_name;
+	struct list_head all;
 	struct kref ref;
 	struct rcu_head rcu;
 	struct tally_node *node;
@@ -207,6 +209,9 @@ int tally_arena_add(struct tally_node *node,
 struct tally_arena *tally_arena_take(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_find(struct tally_node *node, const char *name);
 struct tally_arena *tally_arena_by_id(struct tally_node *node, u32 id);
+u64 tally_arenas_named(struct tally_node *node, const char *name,
+		       void (*fn)(struct tally_arena *arena, void *ctx),
+		       void *ctx);
 struct tally_arena *tally_arena_next(struct tally_node *node,
 				     unsigned long after);
 struct tally_arena *tally_arena_get(struct tally_arena *arena);

@@ -885,7 +885,7 @@ int tally_export_open(struct tally_attach *attach, const char *name,
 	if (attach->access == TALLY_ACCESS_NONE)
 		return -EACCES;
 	object = tally_names_lookup(&arena->names, name, struct tally_object);
-	if (!object)
+	if (!object || !object->live)
 		return -ENOENT;
 	open = xa_load(&attach->opens, object->id);
 	if (!open)

@@ -3,6 +3,7 @@
 
 #include <linux/err.h>
 #include <linux/ktime.h>
+#include "base/delay.h"
 #include "base/name.h"
 
 static void object_free_memory(struct rcu_head *rcu)
@@ -100,22 +101,28 @@ struct tally_object *tally_object_new(struct tally_arena *arena,
 	return object;
 }
 
-static int arena_takes(struct tally_arena *arena, const char *name,
-		       const char **reason)
+static int arena_lives(struct tally_arena *arena, const char **reason)
 {
 	lockdep_assert_held(&arena->lock);
-	if (arena->state == TALLY_ARENA_DEAD) {
-		*reason = "the arena was deleted";
-		return -EIDRM;
-	}
-	if (tally_names_find(&arena->names, name)) {
-		*reason = "an object of that name exists";
-		return -EEXIST;
-	}
-	return 0;
+	if (arena->state != TALLY_ARENA_DEAD)
+		return 0;
+	*reason = "the arena was deleted";
+	return -EIDRM;
 }
 
-/* Id and entry for an object that cannot be found yet. */
+/* Others cannot have the name any more, nor find the object by it yet. */
+static int object_name(struct tally_object *object, const char **reason)
+{
+	struct tally_arena *arena = object->arena;
+	int err = arena_lives(arena, reason) ?:
+		  tally_names_add(&arena->names, &object->by_name);
+
+	if (err == -EEXIST)
+		*reason = "an object of that name exists";
+	return err;
+}
+
+/* Id and entry for it. */
 static int object_reserve(struct tally_object *object, const char **reason)
 {
 	struct tally_arena *arena = object->arena;
@@ -149,7 +156,6 @@ static int object_reserve(struct tally_object *object, const char **reason)
 int tally_object_add(struct tally_object *object, const char **reason)
 {
 	const struct tally_type_ops *type = object->config.type;
-	const char *name = object->config.name;
 	struct tally_arena *arena = object->arena;
 	int err;
 
@@ -157,53 +163,88 @@ int tally_object_add(struct tally_object *object, const char **reason)
 	err = type->check ? type->check(object, reason) : 0;
 	if (err)
 		return err;
-	scoped_guard(mutex, &arena->lock)
-		err = arena_takes(arena, name, reason) ?:
-		      object_reserve(object, reason);
-	if (err)
-		return err;
-	err = type->create ? type->create(object, reason) : 0;
-	if (err)
-		return err;
-	object->created = true;
+	scoped_guard(mutex, &arena->lock) {
+		err = object_name(object, reason);
+		if (err)
+			return err;
+		err = object_reserve(object, reason);
+	}
+	if (!err && type->create)
+		err = type->create(object, reason);
+	object->created = !err;
+	tally_delay(OBJECT_ADD);
 	mutex_lock(&arena->lock);
-	err = arena_takes(arena, name, reason) ?:
-	      tally_names_add(&arena->names, &object->by_name);
-	if (!err) {
+	err = err ?: arena_lives(arena, reason);
+	if (err) {
+		tally_names_del(&arena->names, &object->by_name);
+	} else {
 		tally_object_get(object);
-		WRITE_ONCE(object->live, true);
+		/* With what create() made. */
+		smp_store_release(&object->live, true);
 	}
 	mutex_unlock(&arena->lock);
 	if (!err)
 		tally_node_event(arena->node, "object_add", arena->config.name,
-				 name);
+				 object->config.name);
 	return err;
 }
 
-/*
- * May somebody still use one of the same name, which was deleted? Its sessions
- * have not answered FORGET, or have ended but may not know. Process context.
- */
-bool tally_object_haunted(struct tally_object *object)
+struct object_ghosts {
+	const struct tally_object *object;
+	u64 tenure;
+	bool any;
+};
+
+static void arena_ghosts(struct tally_arena *arena, void *ctx)
 {
+	struct object_ghosts *ghosts = ctx;
+	const char *name = ghosts->object->config.name;
 	u64 now = ktime_get_boottime_ns();
 	struct tally_object *other;
 
-	guard(mutex)(&object->arena->lock);
-	list_for_each_entry(other, &object->arena->dying, dying)
-		if (other != object &&
+	guard(mutex)(&arena->lock);
+	/* One that was deleted may have it, and delete it soon. */
+	if (arena != ghosts->object->arena &&
+	    tally_names_find(&arena->names, name))
+		ghosts->any = true;
+	list_for_each_entry(other, &arena->dying, dying)
+		if (other != ghosts->object &&
 		    (other->users || !other->told ||
 		     now < READ_ONCE(other->used_until)) &&
-		    !strcmp(other->config.name, object->config.name))
-			return true;
-	return false;
+		    !strcmp(other->config.name, name))
+			ghosts->any = true;
+	ghosts->tenure = max(ghosts->tenure, arena->tenure);
+}
+
+/*
+ * May somebody still use one of the same name, in an arena of the same name, which
+ * was deleted? Its sessions have not answered FORGET, or have ended but may not know.
+ * *@tenure: raised to the highest number that such a one has given; more may
+ * come while this is so. Once @object has its name. Process context.
+ */
+bool tally_object_haunted(struct tally_object *object, u64 *tenure)
+{
+	struct tally_arena *arena = object->arena;
+	struct object_ghosts ghosts = { .object = object };
+	u64 freed = tally_arenas_named(arena->node, arena->config.name,
+				       arena_ghosts, &ghosts);
+
+	*tenure = max3(*tenure, freed, ghosts.tenure);
+	return ghosts.any;
 }
 
 /* An object of ours by name, referenced, or NULL. Any context. */
 struct tally_object *tally_object_find(struct tally_arena *arena,
 				       const char *name)
 {
-	return tally_names_get(&arena->names, name, struct tally_object);
+	struct tally_object *object = tally_names_get(&arena->names, name,
+						      struct tally_object);
+
+	/* What create() made is there with it. */
+	if (!object || smp_load_acquire(&object->live))
+		return object;
+	tally_object_put(object);
+	return NULL;
 }
 
 /* Is there an object that peers call that, which was not deleted? Any context. */

@@ -22,7 +22,7 @@ struct tally_object_config {
 /**
  * struct tally_object - one object of ours; each type has a struct that begins
  *	with this one
- * @by_name: in arena->names while it is live
+ * @by_name: in arena->names from shortly before it is live until it is deleted
  * @ref: its name, opens, local handles, requests
  * @arena: referenced
  * @config: as given; its owner changes under arena->lock
@@ -30,7 +30,7 @@ struct tally_object_config {
  * @generation: of that id
  * @word: offset of its entry in the word table, or TALLY_NO_WORD
  * @created: the type's part was made
- * @live: it has its name; written under arena->lock
+ * @live: it can be found; written under arena->lock
  * @deleted: its name is gone; written under arena->lock
  * @told: and those who used it here know, likewise
  * @used_until: CLOCK_BOOTTIME ns until which one whose session has ended may go on
@@ -76,7 +76,7 @@ bool tally_object_exists(struct tally_node *node,
 			 const struct tally_wire_object *which);
 struct tally_object *tally_object_next(struct tally_arena *arena,
 				       unsigned long after);
-bool tally_object_haunted(struct tally_object *object);
+bool tally_object_haunted(struct tally_object *object, u64 *tenure);
 struct tally_object *tally_object_get(struct tally_object *object);
 void tally_object_put(struct tally_object *object);
 void tally_object_fill(struct tally_object *object, struct tally_open *open,

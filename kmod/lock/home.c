@@ -20,8 +20,6 @@
 
 /* How often to look whether a broken loopback conn is there again. */
 #define HOME_RETRY	(HZ / 50)
-/* A deleted lock may still give so many tokens by operations on the wire. */
-#define HOME_TENURE_GAP	(TALLY_SLOT_MAX + 1)
 /* Operations in reserve for when memory is short, for all locks. */
 #define HOME_OPS	16
 
@@ -328,30 +326,35 @@ static void home_mend(struct tally_lock_home *h)
 /*
  * How long others may have the lock that this one knows nothing of, in jiffies; 0:
  * they have not. What a crashed home granted may be held for a lease of its after our
- * start; and one of that name that was deleted until all know it.
+ * start; and one of that name that was deleted until all know it. *@tenure: raised
+ * to what such a one has given.
  */
-static unsigned long home_grace_left(struct tally_lock_home *h)
+static unsigned long home_grace_left(struct tally_lock_home *h, u64 *tenure)
 {
 	struct tally_node *node = home_node_of(h);
 	u64 end = tally_lease_reclaim(node->started, node->config.grace_ms);
+	bool haunted = tally_object_haunted(&h->object, tenure);
 	u64 now = ktime_get_boottime_ns();
 
 	if (h->class == TALLY_CLASS_EXTERNAL && !node->config.clean && now < end)
 		return nsecs_to_jiffies(end - now) + 1;
-	return tally_object_haunted(&h->object) ? HOME_RETRY : 0;
+	return haunted ? HOME_RETRY : 0;
 }
 
-/* Under h->lock. @left: what home_grace_left() said before. */
-static void home_grace(struct tally_lock_home *h, unsigned long left)
+/* Under h->lock. @left, @tenure: what home_grace_left() said before. */
+static void home_grace(struct tally_lock_home *h, unsigned long left,
+		       u64 tenure)
 {
 	struct tally_lh_event ev = { .kind = TALLY_LHE_GRACE_OVER };
 
 	if (!h->lh.grace || h->dead)
 		return;
-	if (left)
+	if (left) {
 		home_queue(h, left);
-	else
+	} else {
+		h->lh.ng = max(h->lh.ng, tenure);
 		tally_lock_home_step(h, &ev);
+	}
 }
 
 /* What a deleted lock was held for is its memory: it stays as long as that. */
@@ -426,16 +429,19 @@ static void home_take_mode(struct tally_lock_home *h)
 static void home_work(struct work_struct *work)
 {
 	struct tally_lock_home *h = container_of(work, typeof(*h), work.work);
-	unsigned long left = READ_ONCE(h->lh.grace) ? home_grace_left(h) : 0;
 	const char *reason;
+	unsigned long left;
+	u64 tenure = 0;
 	bool bad;
+
+	left = READ_ONCE(h->lh.grace) ? home_grace_left(h, &tenure) : 0;
 
 	mutex_lock(&h->lock);
 	home_op_take(h, &h->main);
 	home_op_take(h, &h->sweep);
 	home_take_mode(h);
 	home_mend(h);
-	home_grace(h, left);
+	home_grace(h, left, tenure);
 	home_put_swept(h);
 	home_linger(h);
 	bad = h->bad && !h->dead;
@@ -458,8 +464,6 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	u8 mode = READ_ONCE(arena->mode);
 	u32 flags = 0;
 
-	scoped_guard(mutex, &arena->lock)
-		tenure = max(tenure, arena->tenure);
 	mutex_init(&h->lock);
 	spin_lock_init(&h->local_lock);
 	INIT_DELAYED_WORK(&h->work, home_work);
@@ -467,7 +471,7 @@ int tally_lock_home_create(struct tally_object *object, const char **reason)
 	h->changed_at = ktime_get_boottime_ns();
 	if (mode == TALLY_MODE_CPU)
 		flags |= TALLY_LH_CPU;
-	if (home_grace_left(h))
+	if (home_grace_left(h, &tenure))
 		flags |= TALLY_LH_GRACE;
 	WRITE_ONCE(word[0], tally_lh_init(&h->lh, flags, tenure));
 	WRITE_ONCE(word[1], tenure);
@@ -490,13 +494,26 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 }
 
 /*
- * The name of the lock is gone: nothing is granted any more, nor broken. Its
- * numbers live on in the arena.
+ * The next lock of that name begins behind the numbers of a deleted one: said when it
+ * is deleted, and by each that had it open when it cannot make its second word
+ * larger any more. What no lock of this start of ours comes to was written by a peer
+ * that broke the protocol.
  */
+static void home_keep_tenure(struct tally_lock_home *h)
+{
+	struct tally_arena *arena = h->object.arena;
+	u64 *word = tally_arena_word(arena, h->object.word);
+	u64 tenure = max(READ_ONCE(h->lh.ng), READ_ONCE(word[1]));
+
+	if (tenure >= tally_tenure_first(arena->node->config.epoch + 1))
+		return;
+	guard(mutex)(&arena->lock);
+	arena->tenure = max(arena->tenure, tenure);
+}
+
+/* The name of the lock is gone: nothing is granted any more, nor broken. */
 void tally_lock_home_delete(struct tally_object *object)
 {
-	struct tally_arena *arena = object->arena;
-	u64 *word = tally_arena_word(arena, object->word), tenure;
 	struct tally_lock_home *h = tally_lock_home(object);
 	struct tally_lock_open *lo;
 	struct hlist_node *next;
@@ -505,7 +522,6 @@ void tally_lock_home_delete(struct tally_object *object)
 	h->dead = true;
 	if (h->breaking)
 		mod_delayed_work(home_node_of(h)->wq, &h->breaking->work, 0);
-	tenure = max(h->lh.ng, READ_ONCE(word[1]));
 	/* It points to no open any more. */
 	tally_lh_init(&h->lh, TALLY_LH_CPU, h->lh.ng);
 	hlist_for_each_entry_safe(lo, next, &h->opens, list) {
@@ -518,8 +534,7 @@ void tally_lock_home_delete(struct tally_object *object)
 	mutex_unlock(&h->lock);
 	/* What waits for the end of the grace keeps the node: no longer. */
 	home_queue(h, 0);
-	guard(mutex)(&arena->lock);
-	arena->tenure = max(arena->tenure, tenure + HOME_TENURE_GAP);
+	home_keep_tenure(h);
 }
 
 /* No work is queued and no operation posted: each has a reference. */
@@ -544,10 +559,11 @@ void tally_lock_home_close(struct tally_open *open)
 	struct tally_lock_home *h = tally_lock_home(open->object);
 	bool over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
 	bool given_up = !over && tally_attach_withdrawn(open->attach);
-	bool fence = false, idle;
+	bool fence = false, idle, dead;
 	u64 state;
 
 	mutex_lock(&h->lock);
+	dead = h->dead;
 	state = tally_lock_home_word(h);
 	idle = tally_lh_node_idle(&h->lh, &lo->n) &&
 	       tally_lw_owner(state) != lo->n.slot &&
@@ -568,6 +584,8 @@ void tally_lock_home_close(struct tally_open *open)
 		fence = !over && !READ_ONCE(open->object->deleted);
 	}
 	mutex_unlock(&h->lock);
+	if (dead)
+		home_keep_tenure(h);
 	if (fence) {
 		tally_session_violation(s, "a lock closed while it is held");
 		tally_session_fence(s, -EPROTO);

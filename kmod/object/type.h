@@ -63,8 +63,8 @@ struct tally_type_message {
  * @check: is what was asked for possible? After @fs_take or @nl_take;
  *	it is not visible yet. Process.
  *	Returns 0, or a negative errno with @reason, a constant sentence.
- * @create: make what the object needs: it has its id and entry, but no name
- *	yet, so the CPU may write its words. Process. Returns the same.
+ * @create: make what the object needs: it has its id, entry and name, but cannot
+ *	be found yet, so the CPU may write its words. Process. Returns the same.
  * @deleted: the name is gone; sessions and users may still have it. Process.
  * @destroy: nothing can reach it any more: undo @create. Process.
  * @open: a session opens it for the first time: set up what follows

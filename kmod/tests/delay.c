@@ -29,6 +29,7 @@ struct delay {
 static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_OPEN]	 = "open",
 	[TALLY_DELAY_REGION_MAP] = "region_map",
+	[TALLY_DELAY_OBJECT_ADD] = "object_add",
 	[TALLY_DELAY_OBJECT_DEL] = "object_del",
 	[TALLY_DELAY_LINK_LIVE]	 = "link_live",
 	[TALLY_DELAY_LOCK_BIND]	 = "lock_bind",
