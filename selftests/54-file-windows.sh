@@ -9,7 +9,7 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 15
+plan 22
 
 # For FORGET a peer has a lease, at least 5 s.
 lease=5000
@@ -54,3 +54,25 @@ check "the reader ends" wait_until 20 ended "$reader"
 exec 9<&-
 check "both are forgotten" wait_until 20 eval \
 	'[ "$(tally -j node show a | field mem_used)" = 65536 ]'
+
+# The owner is about to set a mode, as another one is made the owner.
+# shellcheck disable=SC2016 # for eval
+check "a user's counter" eval 'tally counter add t/c node a && chown 65534 "$mnt/a/t/c" &&
+	chmod 600 "$mnt/a/t/c" && chmod 755 "$mnt/a/t"'
+# shellcheck disable=SC2016 # for eval
+check "another mount" eval 'mkdir "$mnt/other" &&
+	mount -t tally -o node=a none "$mnt/other"'
+stop_at set_owner
+begin user as_nobody chmod 666 "$mnt/a/t/c"
+user=$begun
+check "the user is about to share it" stopped_at set_owner
+begin root chown 0 "$mnt/other/t/c"
+root=$begun
+check_fails "what root may do is not looked at before that is done" 1 '' \
+	wait_until 2 grep -q '^set_owner [0-9]* 2' "$delays"
+go_on set_owner
+check "the user's chmod ends" wait_until 20 ended "$user"
+check "then it is taken" wait_until 20 ended "$root"
+check_equal "with the mode that it had by then" "0 666" \
+	"$(stat -c '%u %a' "$mnt/other/t/c")"
+umount "$mnt/other"

@@ -49,6 +49,8 @@ enum tally_delay {
 	TALLY_DELAY_FORGET,
 	/* client: ATTACH is answered, and the view does not know yet */
 	TALLY_DELAY_ATTACHED,
+	/* a file's owner may change it, and has not yet */
+	TALLY_DELAY_SET_OWNER,
 	__TALLY_DELAYS
 };
 

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fs/inode.h"
 
+#include <linux/iversion.h>
 #include <linux/jhash.h>
+#include "base/delay.h"
 #include "client/attach.h"
 #include "client/handle.h"
 #include "home/admin.h"
 
+/* Looks at homes; an inode has that of the last answer in i_version. */
+static atomic64_t inode_looks;
+/* Held from the check of who may change an owner here until it is changed. */
+static DEFINE_MUTEX(owner_lock);
+
 /*
  * The inode is a copy, brought up to date with each look, with or without its
- * mutex: its spinlock keeps two of them from mixing what they write. The root
- * stays as it is. 0 or the errors of tally_handle_stat().
+ * mutex: its spinlock keeps two of them from mixing what they write, and the answer
+ * of one that began earlier, and may be older, is dropped. The root stays as it is. 0
+ * or the errors of tally_handle_stat().
  */
 static int inode_refresh(struct inode *inode)
 {
 	struct tally_until until = tally_until(TALLY_FS_TIMEOUT);
 	struct tally_view *view = tally_inode_view(inode);
+	u64 look = atomic64_inc_return(&inode_looks);
 	struct tally_owner owner;
 	int err;
 
@@ -25,11 +34,14 @@ static int inode_refresh(struct inode *inode)
 	if (err)
 		return err;
 	spin_lock(&inode->i_lock);
-	inode->i_uid = owner.uid;
-	inode->i_gid = owner.gid;
-	WRITE_ONCE(inode->i_mode,
-		   (inode->i_mode & S_IFMT) | owner.perm);
-	tally_inode_set_ts(inode, ns_to_timespec64(owner.changed));
+	if (look > inode_peek_iversion_raw(inode)) {
+		inode_set_iversion_raw(inode, look);
+		inode->i_uid = owner.uid;
+		inode->i_gid = owner.gid;
+		WRITE_ONCE(inode->i_mode,
+			   (inode->i_mode & S_IFMT) | owner.perm);
+		tally_inode_set_ts(inode, ns_to_timespec64(owner.changed));
+	}
 	spin_unlock(&inode->i_lock);
 	return 0;
 }
@@ -82,9 +94,14 @@ int tally_inode_getattr(struct tally_idmap *idmap, const struct path *path,
 	return 0;
 }
 
-/* What the inode says may be older, and is not taken back to the home. */
-static void inode_set_home(struct inode *inode, const struct iattr *change)
+/*
+ * The arena is ours, so that nobody else is asked with the lock held. What the inode
+ * says may be older, and is not taken back to the home.
+ */
+static int inode_set_home(struct tally_idmap *idmap, struct dentry *dentry,
+			  struct iattr *change)
 {
+	struct inode *inode = d_inode(dentry);
 	struct tally_handle *handle = tally_inode_handle(inode);
 	u8 what = (change->ia_valid & ATTR_UID ? TALLY_OWNER_UID : 0) |
 		  (change->ia_valid & ATTR_GID ? TALLY_OWNER_GID : 0) |
@@ -94,9 +111,19 @@ static void inode_set_home(struct inode *inode, const struct iattr *change)
 		.gid = change->ia_gid,
 		.perm = change->ia_mode & 0777,
 	};
+	int err;
 
-	tally_arena_set_owner(tally_inode_view(inode)->arena,
-			      handle ? handle->object : NULL, &owner, what);
+	if (mutex_lock_killable(&owner_lock))
+		return -EINTR;
+	err = inode_refresh(inode) ?: setattr_prepare(idmap, dentry, change);
+	if (!err) {
+		tally_delay(SET_OWNER);
+		tally_arena_set_owner(tally_inode_view(inode)->arena,
+				      handle ? handle->object : NULL, &owner,
+				      what);
+	}
+	mutex_unlock(&owner_lock);
+	return err;
 }
 
 /* The size is fixed: what was truncated reads as zero. */
@@ -143,8 +170,7 @@ int tally_inode_setattr(struct tally_idmap *idmap, struct dentry *dentry,
 		err = inode_truncate(inode, attr);
 	if (err || !owner)
 		return err;
-	inode_set_home(inode, attr);
-	return inode_refresh(inode);
+	return inode_set_home(idmap, dentry, attr) ?: inode_refresh(inode);
 }
 
 /*
@@ -182,6 +208,7 @@ struct inode *tally_inode_create(struct super_block *sb, umode_t mode,
 		return ERR_PTR(-ENOMEM);
 	inode->i_mode = mode;
 	inode->i_private = private;
+	inode_set_iversion_raw(inode, 0);
 	inode->i_ino = inode_number(inode);
 	/* Reading and writing is not seen by whoever keeps the times. */
 	inode->i_flags |= S_NOATIME | S_NOCMTIME;

@@ -47,6 +47,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_PROBE]	 = "probe",
 	[TALLY_DELAY_FORGET]	 = "forget",
 	[TALLY_DELAY_ATTACHED]	 = "attached",
+	[TALLY_DELAY_SET_OWNER]	 = "set_owner",
 };
 
 static struct delay delays[__TALLY_DELAYS];
