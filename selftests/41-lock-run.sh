@@ -10,7 +10,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 23
+plan 28
 
 # Neither heeds TERM nor ends: tells its number, and when it was last alive.
 stubborn=$lib_work/stubborn
@@ -29,7 +29,7 @@ outlived() {
 	rm -f "$lib_work/pid"
 	begin job tally -m "$mnt/b" lock run t/l -- "$@"
 	wait_until 20 test -s "$lib_work/pid"
-	[ "$whom" = tool ] || begun=$(pgrep -x -P "$begun" tally-guard)
+	[ "$whom" = tool ] || begun=$(pgrep -x -P "$begun" lock-run-guard)
 	kill -KILL "$begun"
 	tally -m "$mnt/a" lock run t/l timeout 20000 -- \
 		sh -c "! kill -0 $(cat "$lib_work/pid")"
@@ -82,6 +82,22 @@ check "it got TERM" grep -q TERM "$lib_work/heard"
 kill -CONT "$begun"
 wait "$begun"
 check_equal "the status is that of a lost lock" 121 $?
+
+# What an ordinary user may run by sudo, he may not kill.
+install -m 4755 "$(command -v setpriv)" "$lib_work/become"
+check "a lock for all" eval \
+	'tally arena set t perm 755 node a && tally lock add t/u perm 666 node a'
+begin job as_nobody "$(command -v tally)" -m "$mnt/b" lock run t/u -- \
+	"$lib_work/become" --reuid 0 --clear-groups \
+	sh -c 'echo "pid $$"; exec sleep 300'
+wait_until 20 grep -q '^pid' "$lib_work/job"
+root=$(sed -n 's/^pid //p' "$lib_work/job")
+tally lock break t/u node a > /dev/null
+check "a command that cannot be killed is told" begun_says job 'cannot be killed'
+check "and waited for" kill "$root"
+wait "$begun"
+check_equal "with the status of a lost lock" 121 $?
+check_equal "and told once" 1 "$(grep -c 'cannot be killed' "$lib_work/job")"
 
 # Nothing comes from the home any more: renewals fail until the lease is over.
 if [ -n "${RIG_LANE-}" ]; then

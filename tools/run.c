@@ -48,6 +48,7 @@ enum word {
 	STOPPED,	/* the signal that stopped it */
 	LOST,		/* the command is being ended, as the lock is lost … */
 	LEASE,		/* … or the lease nearly over */
+	DENIED,		/* what is left of it is not ours to kill */
 	ENDED,		/* wait status of the command; last word */
 	FAULT,		/* errno: it could not be started; last word */
 	NOT_RUN,	/* errno of exec(); last word */
@@ -69,6 +70,7 @@ struct message {
  * @old_pipe: what SIGPIPE did
  * @old_child: what SIGCHLD did
  * @terminal: the command has the terminal
+ * @asked: a signal to stop was passed on
  * @command: the command, leader of its process group
  * @guard: the guard
  * @link: to the other one of front and guard
@@ -85,6 +87,7 @@ struct run {
 	void (*old_pipe)(int sig);
 	void (*old_child)(int sig);
 	bool terminal;
+	bool asked;
 	pid_t command;
 	pid_t guard;
 	int link;
@@ -101,6 +104,7 @@ struct run {
  * @alone: nothing of it is left
  * @status: its wait status
  * @ending: it is being ended
+ * @denied: what is left of it is not ours to kill
  * @since: since then
  * @safe: until then the lock is ours, as we know
  * @lease: longest time that this was told to be, in ms
@@ -113,6 +117,7 @@ struct guard {
 	bool alone;
 	int status;
 	bool ending;
+	bool denied;
 	int64_t since;
 	int64_t safe;
 	int64_t lease;
@@ -166,7 +171,7 @@ static void command(struct run *run, int report, pid_t guard)
 	setpgid(0, 0);
 	if (run->terminal)
 		tcsetpgrp(STDIN_FILENO, getpid());
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != guard)
 		_exit(1);
 	snprintf(token, sizeof(token), "%llu", (unsigned long long)run->token);
@@ -197,7 +202,11 @@ static int start_command(struct guard *guard)
 		command(guard->run, ends[1], self);
 	close(ends[1]);
 	guard->report = ends[0];
-	return guard->run->command < 0 ? -1 : 0;
+	if (guard->run->command < 0)
+		return -1;
+	/* The command does this as well: who is first has its signals reach it. */
+	setpgid(guard->run->command, guard->run->command);
+	return 0;
 }
 
 /* For how long the lock is ours even without a word of its home; 0: it is lost. */
@@ -223,9 +232,26 @@ static int64_t warning(const struct guard *guard)
 
 static void signal_all(const struct guard *guard, int sig)
 {
+	unsigned int denied;
+
 	/* None was found where /proc is not mounted. */
-	if (!tree_signal(sig) && !guard->over)
+	if (!tree_signal(sig, &denied) && !guard->over)
 		kill(-guard->run->command, sig);
+}
+
+static void kill_all(struct guard *guard)
+{
+	unsigned int found, denied;
+
+	/* To read all of /proc may take long. */
+	if (!guard->over)
+		kill(-guard->run->command, SIGKILL);
+	found = tree_signal(SIGKILL, &denied);
+	if (!found || found != denied)
+		return;
+	if (!guard->denied)
+		tell(guard, DENIED, 0);
+	guard->denied = true;
 }
 
 static void begin_end(struct guard *guard)
@@ -240,7 +266,7 @@ static void begin_end(struct guard *guard)
 
 static void look(struct guard *guard)
 {
-	int64_t left = lock_left(guard->run->lock), now = now_ms();
+	int64_t now = now_ms(), left = lock_left(guard->run->lock);
 
 	if (left) {
 		guard->safe = now + left;
@@ -284,20 +310,24 @@ static bool pass_on(struct guard *guard)
 	return true;
 }
 
-static int pause_of(const struct guard *guard)
+/* When what is being ended is killed. */
+static int64_t kill_time(const struct guard *guard)
 {
-	if (guard->ending)
-		return STEP_MS;
-	return least(LOOK_MS, guard->safe - warning(guard) - now_ms() + 1);
+	return least(guard->since + GRACE_MS,
+		     guard->safe - least(MARGIN_MS, guard->lease / 16));
 }
 
-static bool is_time_to_kill(const struct guard *guard)
+static int pause_of(const struct guard *guard)
 {
-	int64_t now = now_ms();
+	int64_t next = guard->ending ? kill_time(guard) :
+				       guard->safe - warning(guard) + 1;
+	int64_t left = next - now_ms();
 
-	return guard->ending &&
-	       (now >= guard->since + GRACE_MS ||
-		now >= guard->safe - least(MARGIN_MS, guard->lease / 16));
+	if (guard->denied)
+		return LOOK_MS;
+	if (guard->ending)
+		return left > 0 ? least(STEP_MS, left) : STEP_MS;
+	return left > 0 ? least(LOOK_MS, left) : 0;
 }
 
 /* Returns when the command has ended; if it had to be ended, all of it. */
@@ -314,8 +344,8 @@ static void guard_watch(struct guard *guard)
 		look(guard);
 		if (guard->ending)
 			fds[2].fd = -1;
-		if (is_time_to_kill(guard))
-			signal_all(guard, SIGKILL);
+		if (guard->ending && now_ms() >= kill_time(guard))
+			kill_all(guard);
 		poll(fds, 3, pause_of(guard));
 		if (fds[1].revents && !pass_on(guard)) {
 			fds[1].fd = -1;
@@ -413,6 +443,12 @@ static bool has_terminal(void)
 	return tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
+/* Others may read from it that this is piped into, a pager: not before it is wanted. */
+static bool may_give_early(void)
+{
+	return has_terminal() && isatty(STDOUT_FILENO);
+}
+
 static void give_terminal(struct run *run)
 {
 	if (!has_terminal())
@@ -429,19 +465,46 @@ static void take_terminal(struct run *run)
 }
 
 /*
+ * As control-Z stops anything: not if nobody is there who could continue us. If we
+ * were stopped, SIGCONT is pending.
+ *
+ * Return: were we?
+ */
+static bool stop(void)
+{
+	void (*old)(int sig);
+	sigset_t set;
+
+	old = signal(SIGTSTP, SIG_DFL);
+	raise(SIGTSTP);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGTSTP, old);
+	return !sigpending(&set) && sigismember(&set, SIGCONT);
+}
+
+/*
  * The command stopped: stop too, so that the shell sees it. They go on together, as
- * SIGCONT is passed on. In the background only if it wants the terminal.
+ * SIGCONT is passed on. In the background only if it wants the terminal, or was
+ * stopped by way of us.
  */
 static void stop_along(struct run *run, int sig)
 {
-	bool wants = sig == SIGTTIN || sig == SIGTTOU;
+	bool wants = sig == SIGTTIN || sig == SIGTTOU, had = run->terminal;
 
 	if (wants && !run->terminal && has_terminal()) {
 		give_terminal(run);
 		forward(run, SIGCONT);
-	} else if (run->terminal || (wants && tcgetpgrp(STDIN_FILENO) >= 0)) {
+	} else if (had || run->asked ||
+		   (wants && tcgetpgrp(STDIN_FILENO) >= 0)) {
 		take_terminal(run);
-		raise(SIGSTOP);
+		if (stop() || wants)
+			return;
+		if (had)
+			give_terminal(run);
+		forward(run, SIGCONT);
 	}
 }
 
@@ -451,8 +514,10 @@ static void take_signal(struct run *run)
 
 	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (info.ssi_signo == SIGCONT)
+	if (info.ssi_signo == SIGCONT && may_give_early())
 		give_terminal(run);
+	if (info.ssi_signo == SIGTSTP || info.ssi_signo == SIGCONT)
+		run->asked = info.ssi_signo == SIGTSTP;
 	forward(run, info.ssi_signo);
 }
 
@@ -477,6 +542,11 @@ static bool take_message(struct run *run, const struct message *message)
 	case LOST:
 	case LEASE:
 		tell_loss(run, message->word);
+		return false;
+	case DENIED:
+		say("lock %s/%s: what is left of %s cannot be killed: %s; its end is waited for",
+		    run->path.arena, run->path.object, run->argv[0],
+		    strerror(EPERM));
 		return false;
 	default:
 		run->last = *message;
@@ -548,7 +618,7 @@ static int run_locked(struct run *run)
 	int status = DONE, trouble;
 
 	block_signals(run);
-	run->terminal = has_terminal();
+	run->terminal = may_give_early();
 	if (run->signals < 0 || start_guard(run)) {
 		run->last = (struct message){ FAULT, errno };
 	} else if (watch(run)) {

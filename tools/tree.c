@@ -7,22 +7,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "tally.h"
 #include "tree.h"
+
+/* State, parent and, 17 words later, start of a process. */
+#define STAT ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu"
 
 /**
  * struct process - one of this machine's
  * @pid: its number
  * @parent: its parent's
+ * @start: when it was started
  * @below: it is below us
- * @guard: it is a guard of lock run
+ * @guard: it has the name of a guard of lock run
  * @busy: it has children that live
  */
 struct process {
 	pid_t pid;
 	pid_t parent;
+	unsigned long long start;
 	bool below;
 	bool guard;
 	bool busy;
@@ -34,21 +42,26 @@ struct processes {
 	size_t room;
 };
 
-static bool read_process(const char *name, struct process *process)
+/* "36 (name) S 1 …": any character may be in the name. */
+static bool read_process(pid_t pid, struct process *process)
 {
-	char path[64], line[512], state, *end;
+	char path[64], line[1024], state, *name, *end;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/stat", name);
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	file = fopen(path, "re");
 	if (!file)
 		return false;
-	end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	line[fread(line, 1, sizeof(line) - 1, file)] = '\0';
 	fclose(file);
-	*process = (struct process){ .pid = atoi(name) };
-	if (!end || sscanf(end, ") %c %d", &state, &process->parent) != 2)
+	*process = (struct process){ .pid = pid };
+	name = strchr(line, '(');
+	end = strrchr(line, ')');
+	if (!name || !end ||
+	    sscanf(end, STAT, &state, &process->parent, &process->start) != 3)
 		return false;
-	process->guard = strstr(line, "(" GUARD_NAME ")");
+	*end = '\0';
+	process->guard = !strcmp(name + 1, GUARD_NAME);
 	return state != 'Z' && state != 'X';
 }
 
@@ -81,7 +94,7 @@ static void read_processes(struct processes *all)
 
 	while (dir && (entry = readdir(dir)))
 		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    read_process(entry->d_name, &process))
+		    read_process(atoi(entry->d_name), &process))
 			add_process(all, &process);
 	if (dir)
 		closedir(dir);
@@ -113,21 +126,51 @@ static void find_below(struct processes *all)
 	} while (again);
 }
 
+/* The guard of a lock run, which still guards: any process may have the name. */
+static bool is_guarding(const struct process *process)
+{
+	struct stat ours, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
+	return process->guard && process->busy &&
+	       !stat("/proc/self/exe", &ours) && !stat(path, &its) &&
+	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+/* Not to another one that has its number by now. Return: false if we may not. */
+static bool signal_process(const struct process *process, int sig)
+{
+	int fd = syscall(SYS_pidfd_open, process->pid, 0);
+	struct process now;
+	bool denied = false;
+
+	if (read_process(process->pid, &now) && now.start == process->start)
+		denied = (fd < 0 ? kill(process->pid, sig) :
+			  syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)) &&
+			 errno == EPERM;
+	if (fd >= 0)
+		close(fd);
+	return !denied;
+}
+
 /**
  * tree_signal - a signal for all that is below us
  * @sig: the signal
+ * @denied: set to how many of them we may not send signals to
  *
  * Children before their parents, mostly. The guard of a lock run below us is not
  * killed before what it guards is gone: it has a lock, too.
  *
  * Return: how many there are.
  */
-unsigned int tree_signal(int sig)
+unsigned int tree_signal(int sig, unsigned int *denied)
 {
 	struct processes all = { NULL, 0, 0 };
 	const struct process *process;
 	unsigned int found = 0;
 
+	*denied = 0;
 	read_processes(&all);
 	find_below(&all);
 	for (size_t i = all.count; i--; ) {
@@ -135,8 +178,10 @@ unsigned int tree_signal(int sig)
 		if (!process->below)
 			continue;
 		found++;
-		if (sig != SIGKILL || !process->guard || !process->busy)
-			kill(process->pid, sig);
+		if (sig == SIGKILL && is_guarding(process))
+			continue;
+		if (!signal_process(process, sig))
+			(*denied)++;
 	}
 	free(all.list);
 	return found;
@@ -149,15 +194,21 @@ unsigned int tree_signal(int sig)
  */
 void tree_end(void)
 {
-	const struct timespec step = { .tv_nsec = 20000000 };
+	struct timespec step = { .tv_nsec = 20000000 };
+	unsigned int found, denied;
 	pid_t pid;
 
 	for (;;) {
-		tree_signal(SIGKILL);
+		found = tree_signal(SIGKILL, &denied);
 		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 			;
 		if (pid < 0 && errno == ECHILD)
 			return;
+		if (found && found == denied && !step.tv_sec) {
+			say("what is left of it cannot be killed: %s; its end is waited for",
+			    strerror(EPERM));
+			step.tv_sec = 1;
+		}
 		nanosleep(&step, NULL);
 	}
 }

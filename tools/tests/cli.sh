@@ -80,7 +80,7 @@ faked=(env "LD_PRELOAD=$fake" "FAKE_MOUNT=$work/m" "FAKE_LOST=$work/lost"
 	"$tally" -m "$work/m")
 
 echo "KTAP version 1"
-echo "1..156"
+echo "1..161"
 
 # Words.
 expect 0 'OBJECT := \{ node' 'help' help
@@ -382,10 +382,12 @@ killed() {
 	disown $pid
 	wait_for test -s "$work/up"
 	command=$(cat "$work/up")
-	[ "$whom" = tool ] || pid=$(pgrep -x -P $pid tally-guard)
-	kill -KILL "$pid"
+	[ "$whom" = tool ] || pid=$(pgrep -x -P $pid lock-run-guard)
+	[ "$whom" != both ] || kill -KILL "$(ps -o ppid= -p "$pid" | tr -d ' ')" "$pid"
+	kill -KILL "$pid" 2> /dev/null
 	wait_for gone "$pid"
-	[ "$whom" = guard ] || ! flock -n "$work/m/a/l" true
+	[ "$whom" != both ] || wait_for gone "$command"
+	[ "$whom" != tool ] || ! flock -n "$work/m/a/l" true
 	flock "$work/m/a/l" true
 	gone "$command"
 	result $? "$whom killed: $what is gone before the lock is free"
@@ -404,7 +406,14 @@ for whom in tool guard; do
 		sh -c "setsid bash $work/stubborn & sleep 60"
 	killed 'what a lock run in it runs' $whom \
 		"${faked[@]}" lock run a/l2 -- bash "$work/stubborn"
+	for name in $'two\nlines' lock-run-guard; do
+		{ echo '#!/bin/bash'; cat "$work/stubborn"; } > "$work/$name"
+		chmod 755 "$work/$name"
+		killed "what is named ${name/$'\n'/ }" $whom \
+			sh -c "setsid '$work/$name' & sleep 60"
+	done
 done
+killed 'the command' both bash "$work/stubborn"
 "${faked[@]}" lock run a/l -- sh -c "setsid sleep 60 > /dev/null 2>&1 & echo \$! > $work/up"
 check 'what the command leaves behind goes on' kill "$(cat "$work/up")"
 flock "$work/m/a/l" "${faked[@]}" lock run a/l timeout 0 -- true > /dev/null 2>&1

@@ -16,16 +16,14 @@ PREFIX = " ".join(map(shlex.quote, sys.argv[1:]))
 
 
 class Terminal:
-    """A shell with job control on a terminal."""
+    """A command on a terminal."""
 
-    def __init__(self):
+    def __init__(self, *command):
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.environ["PS1"] = ""
-            os.execvp("bash", ["bash", "--norc", "--noediting", "-i"])
+            os.execvp(command[0], command)
         self.text = ""
-        self.type("stty -echo; echo be''gin\n")
-        self.until("begin")
 
     def type(self, text):
         os.write(self.fd, text.encode())
@@ -44,8 +42,42 @@ class Terminal:
         return match
 
 
+def without_shell():
+    """Control-Z stops nothing that nobody would continue."""
+    terminal = Terminal(*sys.argv[1:], "sh", "-c",
+                        "stty -echo; echo up; read x; echo got $x; read x")
+    terminal.until("up")
+    terminal.type("\x1aword\n")
+    terminal.until("got word")
+    terminal.type("\x1a\n")
+    os.waitpid(terminal.pid, 0)
+
+
+def pager(terminal):
+    """Who reads the command's output has the terminal."""
+    terminal.type(f"{PREFIX} sh -c 'echo up; exec sleep 100' | sh -c '"
+                  "read x; echo $x; read x < /dev/tty; echo pager $x; "
+                  "read x < /dev/tty; echo pager $x'\n")
+    terminal.until("up")
+    terminal.type("one\n")
+    terminal.until("pager one")
+    terminal.type("\x1a")
+    terminal.until("Stopped")
+    terminal.type("echo shell; fg > /dev/null\n")
+    terminal.until("shell")
+    terminal.type("two\n")
+    terminal.until("pager two")
+    terminal.type("\x03")
+    terminal.type("echo en''d\n")
+    terminal.until("end")
+
+
 def main():
-    terminal = Terminal()
+    without_shell()
+    terminal = Terminal("bash", "--norc", "--noediting", "-i")
+    terminal.type("stty -echo; echo be''gin\n")
+    terminal.until("begin")
+    pager(terminal)
     terminal.type(f"{PREFIX} sh -c 'read x; echo got $x; exit 3'\n")
     terminal.type("word\n")
     terminal.until("got word")
