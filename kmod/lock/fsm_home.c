@@ -943,7 +943,8 @@ static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev)
 /*
  * 3. i in the chain: gen <= last and not held: it says that it has had that
  *    tenure, which is not to end those before it: its place is as that of a dead
- *    one, as far as cur is shared, too.  Else leave it, but repeat the SUCC it was sent for when its turn comes
+ *    one, as far as cur is shared, too.  Else leave it, but repeat the SUCC it was
+ *    sent for when its turn comes
  */
 static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 			    const struct tally_lmsg *msg)
