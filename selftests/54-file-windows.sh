@@ -44,6 +44,7 @@ reader=$begun
 check "one is about to be read" stopped_at region_map
 check "another one is deleted" tally region del t/one node a
 check "then this one" tally region del t/two node a
+# shellcheck disable=SC2034 # for eval
 look=$((SECONDS + 7))
 # shellcheck disable=SC2016 # for eval
 check "the home looks for what is not forgotten" wait_until 20 eval \
@@ -52,6 +53,7 @@ check_equal "and the link is not broken" "$resumed" "$(stat_of b session_resumed
 go_on region_map
 check "the reader ends" wait_until 20 ended "$reader"
 exec 9<&-
+# shellcheck disable=SC2016 # for eval
 check "both are forgotten" wait_until 20 eval \
 	'[ "$(tally -j node show a | field mem_used)" = 65536 ]'
 

@@ -99,7 +99,7 @@ struct tally_ioc_counter {
  *
  * TALLY_IOC_DOWNGRADE goes on holding it shared; EINVAL: not held exclusively.
  * TALLY_IOC_UPGRADE goes on holding it exclusively and gives the new token;
- * EDEADLK: others hold it or wait for it, and it is held shared as before;
+ * EDEADLK: others hold it, keep it or wait for it, and it is held shared as before;
  * ECANCELED: another thread released it meanwhile.
  *
  * A signal ends a wait with EINTR, unless its handler has SA_RESTART or it has none

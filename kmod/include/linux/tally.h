@@ -308,7 +308,7 @@ int tally_lock_downgrade(struct tally_lock *lock);
  * ever.
  *
  * Context: process; sleeps for the network, killable.
- * Return: 0; still held shared: -EDEADLK: others hold it or wait for it,
+ * Return: 0; still held shared: -EDEADLK: others hold it, keep it or wait for it,
  * -EAGAIN: release it and acquire it anew, -ENOTCONN: no link to the home,
  * -EINTR; -ESTALE: it has been lost; -EINVAL: it is not held shared; -ECANCELED: it
  * was released meanwhile; -EBUSY: another call on @lock is under way.
