@@ -134,7 +134,7 @@ before=$(token_of one)
 stop_at forget
 check "the arena is deleted" tally arena del again node a
 check "its holder is about to be told" stopped_at forget
-check "it is made anew" eval 'tally arena add again access rw node a &&
+check "it is made anew" eval 'tally arena add again access rw force node a &&
 	tally lock add again/l class region node a'
 check "the lock may be held" shows again/l state grace
 check "nobody gets it: another node waits" waits two c again/l
