@@ -104,6 +104,7 @@ static void attach_withdraw(struct tally_attach *attach)
 	unsigned long id;
 
 	WRITE_ONCE(attach->round, atomic_inc_return(&export->rounds));
+	attach->end = jiffies + msecs_to_jiffies(attach->session->lease_ms);
 	set_bit(TALLY_EXPORT_FORGET, &attach->flags);
 	xa_for_each(&attach->opens, id, open) {
 		set_bit(TALLY_EXPORT_FORGET, &open->flags);
@@ -481,11 +482,14 @@ static void export_overdue(struct work_struct *work)
 		if (!tally_attach_withdrawn(attach) || attach_forgotten(attach))
 			continue;
 		due = READ_ONCE(attach->due);
+		/* One that comes and goes does not put it off for ever. */
+		if (time_after_eq(jiffies, due) && !tally_session_is_live(s))
+			due = attach->end;
 		if (time_before(jiffies, due))
 			queue_delayed_work(s->node->wq, &export->overdue,
 					   due - jiffies);
 		else
-			fence = tally_session_is_live(s);
+			fence = true;
 	}
 	if (fence)
 		tally_session_fence(s, -EACCES);

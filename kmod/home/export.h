@@ -32,6 +32,7 @@
  * @round: its rights changed: of what is FORGET, and FORGOTTEN has to be; else 0.
  *	Written under arena->lock
  * @due: and until when, in jiffies
+ * @end: until when at the latest, however often its link breaks
  */
 struct tally_attach {
 	struct kref ref;
@@ -45,6 +46,7 @@ struct tally_attach {
 	u8 looks;
 	u32 round;
 	unsigned long due;
+	unsigned long end;
 };
 
 /**

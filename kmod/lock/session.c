@@ -97,7 +97,8 @@ static void homes_end_external(struct work_struct *work)
 	u64 now = ktime_get_boottime_ns();
 	unsigned long wait;
 
-	if (tally_node_running(s->node) && now < s->reclaim_at) {
+	/* What never was LIVE could not attach to anything. */
+	if (tally_node_running(s->node) && s->lived && now < s->reclaim_at) {
 		wait = nsecs_to_jiffies(s->reclaim_at - now) + 1;
 		queue_delayed_work(s->node->wq, &ls->later,
 				   min(wait, (unsigned long)HZ / 10));

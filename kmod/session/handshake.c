@@ -13,6 +13,7 @@
  * are half open are bounded in number and in time.
  */
 #include <crypto/algapi.h>
+#include <linux/ctype.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -161,7 +162,7 @@ static void hello_fill(struct tally_handshake *hs,
 		.incarnation = cpu_to_be64(node->incarnation),
 		.epoch = cpu_to_be64(node->config.epoch),
 		.resume = cpu_to_be64(resume),
-		.qpn = cpu_to_be32(tally_conn_shown_qpn(hs->conn)),
+		.qpn = cpu_to_be32(hs->conn->shown_qpn),
 		.lease_ms = cpu_to_be32(node->config.lease_ms),
 		.depth = cpu_to_be16(TALLY_MSG_DEPTH),
 		.auth = tally_peer_secret(hs->peer)->len != 0,
@@ -254,12 +255,17 @@ static void handshake_refused(struct tally_handshake *hs, const void *body,
 			      u32 len)
 {
 	const struct tally_msg_refuse *refuse = body;
+	char *c;
 
 	if (len == sizeof(*refuse)) {
 		hs->refusal = be16_to_cpu(refuse->reason);
 		if (hs->refusal >= __TALLY_REFUSE_MAX)
 			hs->refusal = TALLY_REFUSE_MALFORMED;
 		strscpy(hs->text, refuse->text, sizeof(hs->text));
+		/* It has proved nothing, and is going to be logged. */
+		for (c = hs->text; *c; c++)
+			if (!isascii(*c) || !isprint(*c))
+				*c = '?';
 	}
 	hs->expect = 0;
 	tally_conn_fail(hs->conn, -ECONNREFUSED);

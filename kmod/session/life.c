@@ -184,7 +184,7 @@ static int lane_sign(struct tally_conn *conn)
 	struct tally_session *s = conn->owner;
 
 	return tally_auth_tag(&s->node->auth, s->key, &conn->priv,
-			      tally_conn_shown_qpn(conn), conn->priv.tag);
+			      conn->shown_qpn, conn->priv.tag);
 }
 
 static void lane_up(struct tally_conn *conn)
@@ -257,7 +257,7 @@ static int link_active(struct tally_session *s, u16 type, const void *body,
 		return -EPROTO;
 	/* The peer's words know us by this number: it comes once for a link. */
 	spin_lock_irqsave(&s->lock, flags);
-	first = !s->active;
+	first = !s->active && (!s->resumed || slot == s->my_slot);
 	if (first)
 		s->my_slot = slot;
 	s->active = true;
@@ -320,8 +320,9 @@ static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
 	if (!s->initiator && READ_ONCE(s->said))
 		wait_event_timeout(s->wait, READ_ONCE(s->state) !=
 				   TALLY_SESSION_OPENING, HZ);
+	/* The link may have broken just now, which is nobody's fault. */
 	if (!tally_session_is_live(s))
-		return -EPROTO;
+		return READ_ONCE(s->state) == TALLY_SESSION_OPENING ? -EPROTO : 0;
 	if (type == TALLY_MSG_REPLY)
 		return tally_rpc_receive_reply(s, hdr, body, len);
 	if (type >= TALLY_MSG_ATTACH && type < TALLY_MSG_FORGET)

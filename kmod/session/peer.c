@@ -292,7 +292,9 @@ static void peer_stop(struct work_struct *work)
 	if (s)
 		tally_session_goodbye(s);
 	tally_session_put(s);
-	xa_erase(&node->peers, peer->id);
+	/* Who walks the peers with that lock has no reference. */
+	scoped_guard(mutex, &node->lock)
+		xa_erase(&node->peers, peer->id);
 	/* Its end is waited for by tally_peers_stop(), which has the node. */
 	if (atomic_dec_and_test(&node->peers_stopping))
 		wake_up_var(&node->peers_stopping);

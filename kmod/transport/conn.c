@@ -116,13 +116,6 @@ struct tally_dev *tally_conn_dev(struct tally_conn *conn)
 	return dev;
 }
 
-/* The number of its QP that the CM tells the other side; an iWARP one tells none. */
-u32 tally_conn_shown_qpn(const struct tally_conn *conn)
-{
-	return rdma_cap_ib_cm(conn->id->device, conn->id->port_num) ?
-	       conn->qpn : 0;
-}
-
 /* Return: the largest t with (retries + 1) x 4.096 us x 2^t <= lease / 4. */
 u8 tally_conn_ack_timeout(u32 lease_ms)
 {

@@ -101,6 +101,7 @@ struct tally_conn_params {
  * @id: CM id, NULL for a loopback conn
  * @qp: queue pair, NULL before it is made and after it is destroyed
  * @qpn: its number, which stays; 0 before it is made
+ * @shown_qpn: @qpn as the CM tells it to the other side; 0: it tells none, as with iWARP
  * @peer_qpn: that of the other side as its CM told it, before it is UP; 0 where
  *	the CM tells none
  * @cq: its completion queue, for both directions
@@ -138,6 +139,7 @@ struct tally_conn {
 	struct rdma_cm_id *id;
 	struct ib_qp *qp;
 	u32 qpn;
+	u32 shown_qpn;
 	u32 peer_qpn;
 	struct tally_cq cq;
 	spinlock_t lock;	/* see above */
@@ -186,7 +188,6 @@ bool tally_conn_is_up(struct tally_conn *conn);
 struct tally_dev *tally_conn_dev(struct tally_conn *conn);
 long tally_conn_time_left(const struct tally_conn *conn);
 void tally_conn_start_timer(struct tally_conn *conn);
-u32 tally_conn_shown_qpn(const struct tally_conn *conn);
 u8 tally_conn_ack_timeout(u32 lease_ms);
 u8 tally_conn_initiator_depth(const struct tally_conn *conn);
 u8 tally_conn_responder_depth(const struct tally_conn *conn);

@@ -165,6 +165,8 @@ int tally_qp_create(struct tally_conn *conn)
 		return err;
 	conn->qp = qp;
 	conn->qpn = qp->qp_num;
+	if (conn->id && rdma_cap_ib_cm(conn->id->device, conn->id->port_num))
+		conn->shown_qpn = conn->qpn;
 	return 0;
 }
 
