@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 # Seconds: 300
 #
 # Peers without a key: what they say in the names of others, and what they answer

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 # Seconds: 300
 #
 # A peer that has the key, and takes all that it can have: lanes, sessions, memory.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 #
 # "show" of an arena tells the same from any node that may use it. a is the home.
 # shellcheck disable=SC2016,SC2154 # for eval

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 #
 # Between two steps of what files do. a is the home. Needs a module that was built
 # with TALLY_FAULTS=1.

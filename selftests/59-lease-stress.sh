@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lane: one
+# Lane: uml
 # Seconds: 600
 #
 # Locks that are taken on three nodes, in all ways, while sessions end and begin:
