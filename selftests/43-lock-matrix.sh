@@ -8,7 +8,7 @@
 # and that are not; then random programs of four users. a is the home.
 #
 # MATRIX_CASES, MATRIX_PROGRAMS: so many at random for each lock (60 and 10; with SOAK=1
-# all, 0, and 250); MATRIX_SEED.
+# all, 0, and 250); MATRIX_SEED (17083, which found a fault; with SOAK=1 any).
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/nodes.sh"
 . "$LIB_DIR/locks.sh"
@@ -17,7 +17,7 @@ need_rdma
 
 programs=${MATRIX_PROGRAMS:-$(soak && echo 250 || echo 10)}
 cases=${MATRIX_CASES:-$(soak && echo 0 || echo 60)}
-seed=${MATRIX_SEED:-$RANDOM}
+seed=${MATRIX_SEED:-$(soak && echo $RANDOM || echo 17083)}
 plan 11
 
 check "nodes" add_nodes a b c

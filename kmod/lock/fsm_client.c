@@ -900,6 +900,28 @@ static void lc_revoke(struct tally_lc *lc, const struct tally_lmsg *msg)
 }
 
 /*
+ * CANCELLED(gen) | WAIT with canc, gen > last: last = gen, so that a HANDOVER of it
+ *   comes too late; REL(gen, canc); IDLE
+ * CANCELLED(gen) | else: drop, it was had and given back before
+ */
+static void lc_taken_back(struct tally_lc *lc, u64 gen)
+{
+	if (!lc_awaits(lc, gen))
+		return;
+	if (!lc->canc) {
+		lc_emit(lc, TALLY_LCA_VIOLATION);
+		return;
+	}
+	lc->last = gen;
+	lc_send(lc, (struct tally_lmsg){
+		.type = TALLY_LM_REL,
+		.flags = TALLY_LMF_CANC,
+		.gen = gen,
+	});
+	lc_idle(lc);
+}
+
+/*
  * CANCELLED / DENIED | WAIT: IDLE (DENIED: -EBUSY)
  * DENIED | UPW: HOLD S; -EDEADLK
  */
@@ -975,6 +997,11 @@ static void lc_msg(struct tally_lc *lc, const struct tally_lc_event *ev)
 		lc_revoke(lc, msg);
 		break;
 	case TALLY_LM_CANCELLED:
+		if (msg->gen) {
+			lc_taken_back(lc, msg->gen);
+			break;
+		}
+		fallthrough;
 	case TALLY_LM_DENIED:
 		lc_refused(lc, msg);
 		break;

@@ -195,6 +195,7 @@ static void lh_push(struct tally_lh *lh, struct tally_lh_node *node, u8 mode,
 {
 	node->mode = mode;
 	node->try = try;
+	node->canc = TALLY_LH_CANC_NOT;
 	if (lh->tail)
 		lh->tail->next = node;
 	else
@@ -282,23 +283,47 @@ static void lh_no_cur(struct tally_lh *lh)
 		lh_shift(lh);
 }
 
+/* Has a member of the chain neither died nor given up? */
+static bool lh_successor_waits(const struct tally_lh *lh)
+{
+	int k;
+
+	for (k = 0; k < TALLY_LH_CHAIN; k++)
+		if (lh->suc[k] && !lh->suc[k]->canc)
+			return true;
+	return false;
+}
+
 /*
- * cur is shared, and no member of the chain lives, to which it could have handed
- * over what it had: SH gets it, cur = none
+ * cur is shared, and no member of the chain waits any more: CANCELLED(gen), once,
+ *   to those that live; it may have handed over to them what it had.  When none
+ *   lives: SH gets it, cur = none
  */
 static void lh_settle_down(struct tally_lh *lh)
 {
-	struct tally_lh_node *node = lh->cur;
+	struct tally_lh_node *node = lh->cur, *member;
+	bool asked = lh->suc_gen[0], settled = true;
 	u64 gen = lh->gen;
 	int k;
 
-	if (!lh->down)
+	if (!lh->down || lh_successor_waits(lh))
 		return;
-	for (k = 0; k < TALLY_LH_CHAIN; k++)
-		if (lh->suc[k])
-			return;
+	for (k = 0; k < TALLY_LH_CHAIN; k++) {
+		member = lh->suc[k];
+		if (!member)
+			continue;
+		settled = false;
+		if (member->canc == TALLY_LH_CANC_TOLD)
+			continue;
+		member->canc = TALLY_LH_CANC_TOLD;
+		lh_send(lh, member, TALLY_LM_CANCELLED, 0, lh->suc_gen[k]);
+	}
+	if (!settled)
+		return;
 	lh_no_cur(lh);
 	lh_shared_add(lh, node, gen);
+	if (asked)
+		node->asked = TALLY_LH_ASKED;
 }
 
 /*
@@ -716,15 +741,19 @@ static void lh_enqueue(struct tally_lh *lh, struct tally_lh_node *node,
 }
 
 /*
- * CANCEL(i): in queue: remove, CANCELLED.  Else nothing: it has been granted,
- * announced or answered, and the client will get that
+ * CANCEL(i): in queue: remove, CANCELLED.  In the chain: its place is taken back
+ * if cur is shared, or becomes so.  Else nothing: it has been granted or answered,
+ * and the client will get that
  */
 static void lh_cancel(struct tally_lh *lh, struct tally_lh_node *node)
 {
-	if (!node->mode)
-		return;
-	lh_remove(lh, node);
-	lh_send(lh, node, TALLY_LM_CANCELLED, 0, 0);
+	if (node->mode) {
+		lh_remove(lh, node);
+		lh_send(lh, node, TALLY_LM_CANCELLED, 0, 0);
+	} else if (tally_lh_announced(lh, node) >= 0) {
+		node->canc = node->canc ?: TALLY_LH_CANC_SAID;
+		lh_settle_down(lh);
+	}
 }
 
 /* Does @node say that it has a tenure which was only announced to it? */
@@ -777,6 +806,25 @@ static void lh_done(struct tally_lh *lh, const struct tally_lh_event *ev)
 }
 
 /*
+ * REL(gen, canc): @node has never had what was announced to it, and will not take
+ * it: its place is as that of a dead one.
+ */
+static bool lh_left(struct tally_lh *lh, const struct tally_lh_event *ev)
+{
+	struct tally_lh_node *node = ev->node;
+
+	if (!(ev->msg.flags & TALLY_LMF_CANC) ||
+	    node->canc != TALLY_LH_CANC_TOLD ||
+	    !lh_implies(lh, node, ev->msg.gen))
+		return false;
+	lh->suc[tally_lh_announced(lh, node)] = NULL;
+	node->canc = TALLY_LH_CANC_NOT;
+	lh_settle_down(lh);
+	return true;
+}
+
+/*
+ * REL(gen, canc) of a member of the chain that was asked: its place is empty
  * REL(gen): rule G.  gen = cur.gen: cur = first of the chain that lives (via
  *   none), send it GRANT; there is none: cur = none.  gen = SH[i]: remove it.
  *   Else drop
@@ -786,7 +834,7 @@ static void lh_rel(struct tally_lh *lh, const struct tally_lh_event *ev)
 	struct tally_lh_node *node = ev->node;
 	const struct tally_lmsg *msg = &ev->msg;
 
-	if (!lh_imply(lh, ev))
+	if (lh_left(lh, ev) || !lh_imply(lh, ev))
 		return;
 	if (msg->gen && msg->gen == node->gen) {
 		lh_shared_remove(lh, node);
@@ -804,9 +852,8 @@ static void lh_rel(struct tally_lh *lh, const struct tally_lh_event *ev)
 /*
  * DOWN(i, gen): rule G.  gen = cur.gen: SH[i] = gen, cur = none.  While one of
  *   the chain lives, cur stays, shared: i may have handed over what it could
- *   before, so nobody else is granted before it gives the lock back; the first of
- *   the chain would be next in any case, be it that it has given up: what was
- *   handed over may serve another user of it
+ *   before, so nobody else is granted before it gives the lock back, or those of
+ *   the chain, if they have given up, have said that they will not take it
  */
 static void lh_down(struct tally_lh *lh, const struct tally_lh_event *ev)
 {
@@ -944,7 +991,7 @@ static void lh_resync_cur(struct tally_lh *lh, const struct tally_lh_event *ev)
  * 3. i in the chain: gen <= last and not held: it says that it has had that
  *    tenure, which is not to end those before it: its place is as that of a dead
  *    one, as far as cur is shared, too.  Else leave it, but repeat the SUCC it was
- *    sent for when its turn comes
+ *    sent for when its turn comes, and apply CANCEL if canc
  */
 static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 			    const struct tally_lmsg *msg)
@@ -956,9 +1003,13 @@ static void lh_resync_chain(struct tally_lh *lh, struct tally_lh_node *node,
 	if (lh->suc_gen[k] <= msg->last) {
 		lh->suc[k] = NULL;
 		lh_settle_down(lh);
-	} else if (k + 1 < TALLY_LH_CHAIN && lh->suc_gen[k + 1]) {
-		lh_send_succ(lh, k + 1);
+		return;
 	}
+	if (k + 1 < TALLY_LH_CHAIN && lh->suc_gen[k + 1])
+		lh_send_succ(lh, k + 1);
+	node->canc = msg->flags & TALLY_LMF_CANC ? TALLY_LH_CANC_SAID :
+						   TALLY_LH_CANC_NOT;
+	lh_settle_down(lh);
 }
 
 /*

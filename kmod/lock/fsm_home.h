@@ -130,6 +130,13 @@ enum tally_lh_asked {
 	TALLY_LH_ASKED_FORCE,	/* at once */
 };
 
+/* What one that was announced knows and says of its giving up. */
+enum tally_lh_canc {
+	TALLY_LH_CANC_NOT,	/* it waits */
+	TALLY_LH_CANC_SAID,	/* it has said CANCEL */
+	TALLY_LH_CANC_TOLD,	/* it was sent CANCELLED, and answers REL */
+};
+
 /* One session at one lock; all fields are the table's. */
 struct tally_lh_node {
 	struct tally_lh_node *next;	/* behind it in queue or holders */
@@ -138,6 +145,7 @@ struct tally_lh_node {
 	u16 slot;	/* node slot */
 	u8 mode;	/* TALLY_LMODE_* asked for, 0 when not queued */
 	bool try;	/* asked not to wait */
+	u8 canc;	/* enum tally_lh_canc, while in the chain */
 	u8 asked;	/* enum tally_lh_asked, of its managed tenure */
 	bool force;	/* that tenure is to be ended */
 	bool up;	/* messages may be sent */

@@ -31,6 +31,8 @@ struct lh_case {
 #define HELD_S	TALLY_LMF_HELD_S
 #define UPG	TALLY_LMF_UPG
 #define ASKED(_n) .asked[_n] = TALLY_LH_ASKED
+#define SAID(_n) .canc[_n] = TALLY_LH_CANC_SAID
+#define TOLD(_n) .canc[_n] = TALLY_LH_CANC_TOLD
 #define OWNERS_ASKED .fast_asked = 0xe	/* whichever it is */
 #define FAST_IS(_m) .fast = (_m)
 #define SUC(_n, _g) .suc = { (_n) }, .suc_gen = { (_g) }

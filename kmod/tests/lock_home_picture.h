@@ -33,6 +33,7 @@ struct lh_picture {
 	u16 queue[LH_NODES];
 	u64 shared[LH_NODES + 1];	/* generation of each slot */
 	u8 asked[LH_NODES + 1];		/* of each slot */
+	u8 canc[LH_NODES + 1];		/* of each slot, announced */
 	u8 down;	/* bit of each slot that is not up */
 	u8 force;	/* bit of each slot that is to be ended */
 };
@@ -81,6 +82,7 @@ static inline void lh_build_nodes(const struct lh_picture *p,
 		tally_lh_node_init(n, k, 70 + k, !(p->down >> k & 1));
 		n->gen = p->shared[k];
 		n->asked = p->asked[k];
+		n->canc = p->canc[k];
 		n->force = p->force >> k & 1;
 		if (!n->gen)
 			continue;
@@ -131,6 +133,8 @@ static inline void lh_draw_nodes(const struct tally_lh *lh,
 		/* Of one that holds nothing it means nothing. */
 		if (node[k - 1].gen || lh->cur == &node[k - 1])
 			p->asked[k] = node[k - 1].asked;
+		if (tally_lh_announced(lh, &node[k - 1]) >= 0)
+			p->canc[k] = node[k - 1].canc;
 	}
 	for (k = 0; k < LH_NODES && n; k++, n = n->next)
 		p->queue[k] = n->slot | (n->try ? LH_Q_TRY : 0) |

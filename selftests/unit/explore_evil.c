@@ -11,6 +11,7 @@
 /* What it says, to be followed by a generation. */
 enum evil_word {
 	EVIL_REL,
+	EVIL_LEFT,
 	EVIL_DONE,
 	EVIL_DOWN,
 	EVIL_UPG,
@@ -120,9 +121,10 @@ static bool evil_resume(struct tally_lmsg msg)
 static bool evil_word(enum evil_word word, u8 gen)
 {
 	static const u8 types[] = {
-		[EVIL_REL] = TALLY_LM_REL, [EVIL_DONE] = TALLY_LM_DONE,
-		[EVIL_DOWN] = TALLY_LM_DOWN, [EVIL_UPG] = TALLY_LM_UPG,
-		[EVIL_LOST] = TALLY_LM_LOST, [EVIL_BUSY] = TALLY_LM_BUSY,
+		[EVIL_REL] = TALLY_LM_REL, [EVIL_LEFT] = TALLY_LM_REL,
+		[EVIL_DONE] = TALLY_LM_DONE, [EVIL_DOWN] = TALLY_LM_DOWN,
+		[EVIL_UPG] = TALLY_LM_UPG, [EVIL_LOST] = TALLY_LM_LOST,
+		[EVIL_BUSY] = TALLY_LM_BUSY,
 	};
 	struct tally_lmsg msg = {
 		.type = TALLY_LM_RESYNC,
@@ -140,6 +142,7 @@ static bool evil_word(enum evil_word word, u8 gen)
 	if (word >= EVIL_HELD)
 		return evil_resume(msg);
 	msg.type = types[word];
+	msg.flags = word == EVIL_LEFT ? TALLY_LMF_CANC : 0;
 	msg.next_gen = word == EVIL_LOST ? gen : 0;
 	return evil_send(msg);
 }

@@ -250,6 +250,32 @@ static void mistaken_resync(const struct tally_lmsg *msg)
 	W.node[EVIL].up = false;
 }
 
+/* What is wrong behind a message that was right. */
+static void mistaken_chain_left(void)
+{
+	int k;
+
+	for (k = 0; k < TALLY_LH_CHAIN; k++) {
+		struct tally_lh_node *n = W.lh.suc[k];
+
+		if (!n || !n->canc)
+			continue;
+		if (opt.bug == BUG_CANCDOWN)
+			n->canc = TALLY_LH_CANC_NOT;
+		if (opt.bug == BUG_LEFTTOLD && n->canc == TALLY_LH_CANC_TOLD)
+			home_event((struct tally_lh_event){
+				.kind = TALLY_LHE_MSG,
+				.slot = n->slot,
+				.node = n,
+				.msg = {
+					.type = TALLY_LM_REL,
+					.flags = TALLY_LMF_CANC,
+					.gen = W.lh.suc_gen[k],
+				},
+			});
+	}
+}
+
 static bool step_to_home(int i)
 {
 	struct xclient *c = &W.c[i];
@@ -270,6 +296,7 @@ static bool step_to_home(int i)
 			.node = &W.node[i],
 			.msg = msg,
 		});
+	mistaken_chain_left();
 	return true;
 }
 
@@ -324,6 +351,9 @@ static bool step_to_client(int i, bool linked)
 			.linked = linked,
 			.msg = msg,
 		});
+	if (opt.bug == BUG_LEFTLAST && msg.type == TALLY_LM_CANCELLED &&
+	    msg.gen)
+		c->lc.last = msg.gen - 1;
 	return true;
 }
 

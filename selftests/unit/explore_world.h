@@ -20,7 +20,7 @@
 /* The client that may be evil, generations it speaks of, things it may say. */
 #define EVIL		2
 #define EVIL_GENS	8
-#define EVIL_STEPS	(10 * EVIL_GENS + 7)
+#define EVIL_STEPS	(11 * EVIL_GENS + 7)
 
 /* Beyond the bitmap: what client 3 has with the option "noslot". */
 #define SLOT_NO_BIT	60
@@ -61,6 +61,7 @@ enum bug {
 	BUG_JOIN,	/* readers join after the recall */
 	BUG_SHARE,	/* readers keep an exclusive tenure from other readers */
 	BUG_STAY,	/* a writer that gave up keeps readers out */
+	BUG_CANCDOWN,	/* so does a successor that gave up */
 	BUG_BUDGET,	/* local users follow one another for ever */
 	BUG_CLAIM,	/* a claim counts as a hold when resumed */
 	BUG_CHAINDONE,	/* DONE of a member of the chain, before others, is lost */
@@ -72,6 +73,8 @@ enum bug {
 	BUG_PROOF,	/* whoever hands over is believed to have had it */
 	BUG_PASSBARE,	/* SUCC tells the pass of the next to one that waits */
 	BUG_PASSRSY,	/* a resume is believed to have had what was announced */
+	BUG_LEFTTOLD,	/* a place is taken back before its client agrees */
+	BUG_LEFTLAST,	/* who has left its place takes what it is handed */
 	BUGS,
 };
 
