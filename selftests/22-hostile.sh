@@ -11,7 +11,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 81
+plan 84
 
 # strike NODE CASE [ARGUMENT]...: until it says that it is live, which may be
 # over before anybody looks.
@@ -222,6 +222,14 @@ check "nor is it a fault" is_live a evil
 retreat
 check_equal "it is gone, its lease is not: it is shown, too" 'evil,' \
 	"$(shown holder pid)"
+wait_until 60 is_free
+
+check "its settings were changed" tally lock set t/w budget 7 node a
+check "it says without end that it has listed all" eval 'attack resync 50 &&
+	begun_says hostile heard 60'
+check_equal "and is told the settings no more often than it should" 0 \
+	"$(grep -c ^set "$lib_work/hostile")"
+retreat
 wait_until 60 is_free
 
 # A lock that is held, and another node waits for it. What a third one says changes

@@ -22,6 +22,8 @@
  *	reopen FIFO	takes lock "w" of arena "t", says "granted", waits for a
  *			writer of FIFO, and opens it again and closes it in one
  *			breath while it has it
+ *	resync N	takes lock "w" of arena "t", says so many times that all
+ *			has been listed, and "set" for each answer, then "heard"
  *	lanes N		so many lanes of one number, each with its proof, and then
  *			the proof of the first one; says what became of them
  *	hoard		opens region "r" of arena "t", says "open", and never
@@ -54,6 +56,7 @@ static const char *how, *argument = "0";
 static char **lengths;
 static bool takes;	/* lock "w" */
 static bool hoards, multiplies;
+static int resyncs;
 static char **forged;	/* what follows "forge" */
 
 static uint32_t wire(uint32_t n)
@@ -350,6 +353,15 @@ static void granted(struct link *l)
 	uint8_t body[72] = {};
 
 	puts("granted");
+	if (resyncs) {
+		while (resyncs--)
+			transmit(l, RESYNC, 0, 0, NULL, 0);
+		body[0] = 't';
+		transmit(l, ATTACH, 2, 1, body, 64);
+		resyncs = 0;
+		takes = false;
+		return;
+	}
 	if (multiplies) {
 		l->closed = true;
 		incarnation++;
@@ -395,7 +407,11 @@ static void handle(struct link *l)
 		memcpy(&its.granted, m->body + 24, 8);
 		if (takes)
 			granted(l);
+	} else if (type == LOCK && m->body[16] == 24 && !strcmp(how, "resync")) {
+		puts("set");
 	} else if (type == REPLY) {
+		if (!strcmp(how, "resync") && be16toh(m->header.req) == 2)
+			puts("heard");
 		l->asked[be16toh(m->header.req) % SLOTS] = false;
 		learnt(m);
 		if (takes)
@@ -511,9 +527,10 @@ int main(int argc, char **argv)
 	hoards = !strcmp(how, "hoard");
 	resuming = hoards;
 	multiplies = !strcmp(how, "sessions");
+	resyncs = strcmp(how, "resync") ? 0 : atoi(argument);
 	if (argc > 7 && !strcmp(how, "forge"))
 		forged = &argv[6];
-	takes = lengths || multiplies || !strcmp(how, "reopen") ||
+	takes = lengths || multiplies || resyncs || !strcmp(how, "reopen") ||
 		(forged && argc == 8);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	incarnation = 0x1234567 + getpid();

@@ -270,9 +270,14 @@ static int lock_handover(struct tally_session *from,
 int tally_lock_news(struct tally_session *s, u16 type, const void *body,
 		    u32 len)
 {
+	struct lock_session *ls = *lock_session(s);
+
 	if (type != TALLY_MSG_RESYNC)
 		return lock_handover(s, body);
-	WRITE_ONCE((*lock_session(s))->resyncing, false);
+	/* Each walks all that it has open, so it counts once a link. */
+	if (!READ_ONCE(ls->resyncing))
+		return 0;
+	WRITE_ONCE(ls->resyncing, false);
 	tally_export_each(s, tally_type(TALLY_TYPE_LOCK),
 			  tally_lock_home_resync_end);
 	return 0;
