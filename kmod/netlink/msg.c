@@ -65,7 +65,8 @@ static bool fill_event(struct sk_buff *skb, void *hdr, void *entry)
 /*
  * Tell monitors, if there is memory for it, that @name (one word) happened to
  * @subject, a peer or object. @detail is more words. Dumps that are being read
- * are told of a @change. May sleep.
+ * are told of a @change. May sleep, but not for I/O: callers hold what a lock's
+ * messages wait for, and such a lock may be what I/O waits for.
  */
 void tally_nl_event(struct tally_node *node, const char *name,
 		    const char *subject, const char *detail, bool change)
@@ -79,7 +80,7 @@ void tally_nl_event(struct tally_node *node, const char *name,
 	if (!genl_has_listeners(&tally_nl_family, node->net,
 				TALLY_NLGRP_MONITOR))
 		return;
-	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		return;
 	genl_info_init_ntf(&info, &tally_nl_family, TALLY_CMD_EVENT);
@@ -87,7 +88,7 @@ void tally_nl_event(struct tally_node *node, const char *name,
 		nlmsg_free(msg);
 	else
 		genlmsg_multicast_netns(&tally_nl_family, node->net, msg, 0,
-					TALLY_NLGRP_MONITOR, GFP_KERNEL);
+					TALLY_NLGRP_MONITOR, GFP_NOIO);
 }
 
 /**
