@@ -9,7 +9,7 @@
 . "$LIB_DIR/nodes.sh"
 need_tally
 need_rdma
-plan 21
+plan 22
 
 # ends PID: with one more event, this process does.
 ends() {
@@ -43,6 +43,7 @@ done
 
 check_fails "a batch that cannot be read to its end" 1 'error|fault|address' \
 	tally -b /proc/self/mem
+check_fails "or has no standard input" 1 'descriptor' bash -c 'tally -b - <&-'
 
 begin monitor tally monitor
 check "a monitor listens" wait_until 20 eval \

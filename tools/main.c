@@ -229,6 +229,9 @@ static FILE *take_stdin(void)
 
 	if (null >= 0 && dup2(null, STDIN_FILENO) >= 0)
 		from = fdopen(fd, "r");
+	/* One that cannot be read is as one that is closed. */
+	if (!from && errno == EINVAL)
+		errno = EBADF;
 	if (null >= 0)
 		close(null);
 	return from;
