@@ -4,8 +4,9 @@
 # Seconds: 900
 #
 # What each call says beside each other one, compared with an oracle: on the same
-# file, in other processes, on the same node and on others, with locks that are kept
-# and that are not; then random programs of four users. a is the home.
+# file, in other processes, on the same node and on others, by programs and by kernel
+# code, with locks that are kept and that are not; then random programs of four users. a
+# is the home.
 #
 # MATRIX_CASES, MATRIX_PROGRAMS: so many at random for each lock (60 and 10; with SOAK=1
 # all, 0, and 250); MATRIX_SEED (17083, which found a fault; with SOAK=1 any).
@@ -14,13 +15,21 @@
 . "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
+calls_ko=$(dirname "${MODULE:-.}")/tally_lock_calls.ko
+[ -e "$calls_ko" ] || skip_all "no module tally_lock_calls"
+
+unload() {
+	[ ! -e /sys/module/tally_lock_calls ] || rmmod tally_lock_calls
+}
 
 programs=${MATRIX_PROGRAMS:-$(soak && echo 250 || echo 10)}
 cases=${MATRIX_CASES:-$(soak && echo 0 || echo 60)}
 seed=${MATRIX_SEED:-$(soak && echo $RANDOM || echo 17083)}
-plan 11
+plan 12
 
 check "nodes" add_nodes a b c
+check "kernel code that calls" insmod "$calls_ko"
+defer unload
 for mode in nic cpu; do
 	check "an arena in mode $mode" tally arena add $mode mode $mode access rw node a
 	for cache in off on; do

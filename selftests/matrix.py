@@ -4,7 +4,8 @@
 # matrix.py table SEED CASES FILE FILE FILE: every call that takes or changes a lock, beside
 # every state of the lock that another user made, on the same file, in the same
 # process, on the same node and on another one. The files are the lock as three nodes
-# see it, the home first. CASES at random, 0: all.
+# see it, the home first: .../NODE/ARENA/LOCK. CASES at random, 0: all. Calls for kernel
+# code are among them where /dev/tally_lock_calls is (kmod/tests/lock_calls.c).
 #
 # matrix.py random SEED PROGRAMS FILE FILE FILE: random programs of four users, whose
 # calls are judged one by one.
@@ -55,6 +56,22 @@ CALLS = {
 }
 TAKE = [name for name in CALLS if name not in ("upgrade", "downgrade", "unlock")]
 
+# Kernel code makes these, by a device that is told which.
+DEVICE = "/dev/tally_lock_calls"
+KERNEL = {
+    f"{how} {mode}": (want, how.startswith("acquire"))
+    for how in ("acquire", "acquire async", "try", "try async")
+    for mode, want in (("sh", "S"), ("ex", "X"))
+}
+KERNEL_TAKE = list(KERNEL)
+KERNEL.update({"upgrade": ("X", False), "upgrade async": ("X", False),
+               "downgrade": ("S", False), "unlock": (None, False)})
+
+
+def row(name, kernel=False):
+    """Mode that a call wants, and whether it waits."""
+    return KERNEL[name] if kernel else CALLS[name][:2]
+
 
 class Wrong(Exception):
     """Not what the oracle says."""
@@ -63,12 +80,18 @@ class Wrong(Exception):
 class User:
     """A process that does what it is told on an open file."""
 
-    def __init__(self, path=None, fd=-1):
-        """Open @path, or have @fd of another user."""
+    def __init__(self, path=None, fd=-1, kernel=False):
+        """Open @path, by kernel code or as a file, or have @fd of another user."""
         self.held = None
         self.wants = None
         self.path = path
-        self.fd = os.open(path, os.O_RDWR) if path else fd
+        self.kernel = kernel
+        if kernel:
+            self.fd = os.open(DEVICE, os.O_WRONLY)
+            node, arena, lock = path.split("/")[-3:]
+            os.write(self.fd, f"{node} {arena}/{lock}".encode())
+        else:
+            self.fd = os.open(path, os.O_RDWR) if path else fd
         self.call, call = os.pipe()
         self.result, result = os.pipe()
         self.call, call = call, self.call
@@ -94,7 +117,10 @@ class User:
             os.write(result, b"    ")
             number = 0
             try:
-                CALLS[name.decode()][2](self.fd)
+                if self.kernel:
+                    os.write(self.fd, name)
+                else:
+                    CALLS[name.decode()][2](self.fd)
             except OSError as error:
                 number = error.errno
             os.write(result, struct.pack("i", number))
@@ -108,7 +134,7 @@ class User:
     def sleeps(self):
         """It has not returned, and is not about to."""
         with open(f"/proc/{self.pid}/stat", encoding="ascii") as stat:
-            return stat.read().rpartition(")")[2].split()[0] == "S"
+            return stat.read().rpartition(")")[2].split()[0] in "SD"
 
     def ended(self, seconds):
         """Its errno, or None when it has not returned in that time."""
@@ -123,6 +149,14 @@ class User:
         if number is None:
             raise Wrong(f"{name} does not return")
         return number
+
+    def take(self, mode):
+        """A call of its kind that takes the lock, or None: gives it back."""
+        if mode is None:
+            return "unlock"
+        if self.kernel:
+            return "acquire sh" if mode == "S" else "acquire ex"
+        return "lock shared" if mode == "S" else "lock exclusive"
 
     def end(self):
         """It goes, and with it what it has."""
@@ -179,16 +213,16 @@ def granted(*users):
     return first
 
 
-def expect(name, own, held, waiting):
+def expect(name, own, held, waiting, kernel=False):
     """What the oracle says of a call of one that has @own."""
-    mode, waits, _ = CALLS[name]
+    mode, waits = row(name, kernel)
     if name == "downgrade":
         return 0 if own == "X" else errno.EINVAL
-    if name == "upgrade":
+    if name.startswith("upgrade"):
         if own != "S":
             return errno.EINVAL
         return 0 if not held and not waiting else errno.EDEADLK
-    if own and name.startswith("lock"):
+    if own and (kernel or name.startswith("lock")):
         return errno.EALREADY
     if own and (own == mode or mode == "S"):
         return 0
@@ -197,8 +231,11 @@ def expect(name, own, held, waiting):
     return None if waits else errno.EWOULDBLOCK
 
 
-def one_case(files, setup, where, name, own):
-    """A holder and, maybe, a waiter on node @where[0]; then one call."""
+def one_case(files, setup, where, name, own, kernel=(False, False)):
+    """
+    A holder and, maybe, a waiter on node @where[0]; then one call. @kernel: is the
+    holder, or the caller, kernel code?
+    """
     users = []
 
     def user(*args):
@@ -206,14 +243,14 @@ def one_case(files, setup, where, name, own):
         return users[-1]
 
     try:
-        holder = user(files[where[0]])
+        holder = user(files[where[0]], -1, kernel[0])
         held, waiting = [], []
         caller = user(None, os.dup(holder.fd)) if where[1] is None else \
-            user(files[where[1]])
+            user(files[where[1]], -1, kernel[1])
         if own:
-            judge(caller, "lock shared" if own == "S" else "lock exclusive", 0)
+            judge(caller, caller.take(own), 0)
         if setup[0] != "-" and where[1] is not None:
-            judge(holder, "flock sh" if setup[0] == "S" else "flock ex", 0)
+            judge(holder, holder.take(setup[0]), 0)
             held = [setup[0]]
         if len(setup) > 1:
             waiter = user(files[where[2]])
@@ -225,8 +262,8 @@ def one_case(files, setup, where, name, own):
                 reads = {where[0]} if setup[0] == "S" else {at}
                 if at != where[2] and where[2] in reads:
                     waiting = ["x"]
-        expected = expect(name, own, held, waiting)
-        if name == "upgrade" and own == "S" and not held:
+        expected = expect(name, own, held, waiting, kernel[1])
+        if name.startswith("upgrade") and own == "S" and not held:
             expected = judge(caller, name, expected, upgrades_also(files, expected))
         else:
             judge(caller, name, expected)
@@ -254,7 +291,7 @@ def one_case(files, setup, where, name, own):
             if caller.ended(LONG) != 0:
                 raise Wrong("it is never granted")
     except Wrong as wrong:
-        return f"{setup} {where} own {own} {name}: {wrong}"
+        return f"{setup} {where} kernel {kernel} own {own} {name}: {wrong}"
     finally:
         for one in users:
             one.end()
@@ -274,6 +311,15 @@ def case_table(seed, some, *files):
     cases += [("-" + s, (node, None, 2 - node), n, own) for s, node, n, own in
               itertools.product(("", "<X"), (0, 1), CALLS, ("S", "X"))
               if n != "unlock"]
+    if os.path.exists(DEVICE):
+        kinds = ((False, True), (True, False), (True, True))
+        cases += [(s, p, n, None, k) for s, p, k in
+                  itertools.product(("-", "S", "X", "S<X", "X<X"), places, kinds)
+                  for n in (KERNEL_TAKE if k[1] else TAKE)]
+        cases += [(s, p, n, own, k) for s, p, k, own in
+                  itertools.product(("-", "S"), places, kinds, ("S", "X"))
+                  for n in (KERNEL if k[1] else CALLS)
+                  if n != "unlock" and not (own == "X" and s == "S")]
     if int(some):
         cases = random.Random(seed).sample(cases, int(some))
     for case in cases:
@@ -294,7 +340,12 @@ class Program:
         self.rng = rng
         self.files = files
         self.log = []
-        self.users = [User(rng.choice(files)) for _ in range(4)]
+        self.users = [self.user() for _ in range(4)]
+
+    def user(self):
+        """One more."""
+        path = self.rng.choice(self.files)
+        return User(path, -1, os.path.exists(DEVICE) and self.rng.random() < 0.3)
 
     def held(self, but=None):
         """Modes held."""
@@ -303,7 +354,7 @@ class Program:
     def waiting(self, but=None):
         """Modes waited for; x: a writer that @but's node may not know."""
         reads = {u.path for u in self.users if u.held}
-        modes = [(CALLS[u.wants][0], u.path) for u in self.users
+        modes = [(row(u.wants, u.kernel)[0], u.path) for u in self.users
                  if u.wants and u is not but]
         return ["x" if but and mode == "X" and path != but.path and
                 path in reads else mode for mode, path in modes]
@@ -324,7 +375,7 @@ class Program:
                 number = user.ended(0)
                 if number:
                     raise Wrong(f"{user.wants} ended with {number}")
-                user.held, user.wants = CALLS[user.wants][0], None
+                user.held, user.wants = row(user.wants, user.kernel)[0], None
             if not ready and not due:
                 return
             if time.monotonic() > end:
@@ -338,24 +389,26 @@ class Program:
             if self.rng.random() < 0.3:
                 self.log.append(f"{i} killed")
                 user.end()
-                self.users[i] = User(self.rng.choice(self.files))
+                self.users[i] = self.user()
                 self.settle()
             return
         if user.held and self.rng.random() < 0.5:
             name = "unlock"
         else:
-            name = self.rng.choice([n for n in CALLS if n != "unlock"])
-        self.log.append(f"{i} {name}")
+            name = self.rng.choice([n for n in (KERNEL if user.kernel else CALLS)
+                                    if n != "unlock"])
+        self.log.append(f"{i}{'k' if user.kernel else ''} {name}")
         held, waiting = self.held(user), self.waiting(user)
         if name == "unlock":
             expected = [0]
         else:
-            expected = [expect(name, user.held, held, waiting)]
-        if name in ("upgrade", "flock ex", "flock ex nb") and user.held == "S" \
+            expected = [expect(name, user.held, held, waiting, user.kernel)]
+        upgrades = name.startswith("upgrade")
+        if (upgrades or name in ("flock ex", "flock ex nb")) and user.held == "S" \
                 and waiting:
             # A waiter of the same node may not have been known.
             expected += [0]
-        if name == "upgrade" and expected == [0]:
+        if upgrades and expected == [0]:
             expected += [upgrades_also(self.files, 0)]
         user.begin(name)
         number = user.ended(LONG if None not in expected else SOON)
@@ -368,7 +421,7 @@ class Program:
             if name == "unlock" or (number and name.startswith("flock ex")):
                 user.held = None
             elif not number:
-                user.held = CALLS[name][0]
+                user.held = row(name, user.kernel)[0]
         self.settle()
 
     def run(self):

@@ -81,6 +81,7 @@ bool tally_fault(gfp_t gfp)
 		pr_info("an allocation fails in %pS\n", addr);
 	return fail;
 }
+EXPORT_SYMBOL_GPL(tally_fault);	/* to other modules for tests */
 
 static int fault_set(const char *text, const struct kernel_param *param)
 {
