@@ -12,7 +12,7 @@ need_tally
 need_rdma
 stranger=$LIB_DIR/stranger
 [ -x "$stranger" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 40
+plan 45
 flood=15
 ! soak || flood=180
 secret=0123456789abcdef0123456789abcdef
@@ -66,6 +66,11 @@ check_equal "a HELLO that another queue pair signed" "refused 4" \
 check_equal "in the name of a live node, as the start that it is" "refused 6" \
 	"$(knock steal b a "$(port b)")"
 check "that has its session" same_session
+before=$(stat_of a session_resumed)
+check_equal "or with the id of its session" "refused 6" \
+	"$(knock steal b a "$(port b)" "$session")"
+check "that has it still" same_session
+check_equal "without a break" "$before" "$(stat_of a session_resumed)"
 
 check "a node that is not there" tally peer add x addr "$here" port 7490 node a
 begin silent "$stranger" "$here" "$(port a)" silent x a 25
@@ -98,6 +103,20 @@ done
 check_equal "one that resumes what is not there" closed "$(lie resumed)"
 check_equal "one that has the id of another session" closed "$(lie "0x$session")"
 check "which goes on" same_session
+
+# A peer whose link is down, and another one at its address.
+begin gone "$LIB_DIR/hostile" "$here" "$(port a)" gone a home
+gone=$begun
+# shellcheck disable=SC2016 # for eval
+check "a peer has a session" eval 'tally peer add gone addr "$here" port 7491 node a &&
+	wait_until 30 is_live a gone'
+begin taker bounded 60 "$stranger" "$here" "$(port a)" answer 7491 gone a taken
+taker=$begun
+kill "$gone"
+wait "$gone" "$taker" 2> /dev/null
+check_equal "no other answers for it" "refused 4" "$(tail -n 1 "$lib_work/taker")"
+tally peer del gone node a
+
 # All at once.
 tally arena add t access rw node a
 tally counter add t/c node a

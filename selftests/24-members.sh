@@ -10,7 +10,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 21
+plan 24
 export TALLY_SECRET=0123456789abcdef0123456789abcdef
 
 keyed() {
@@ -66,6 +66,14 @@ check "arenas and objects" eval 'tally arena add t access rw node a &&
 	tally region add t/r size 4M node a &&
 	for i in {a..z}; do tally lock add t/w$i node a || exit; done'
 full=$(mem_used)
+
+before=$(stat_of a session_resumed)
+check_equal "the key and the id of a session of others are not enough for it" \
+	"refused 6" "$(bounded 60 "$LIB_DIR/stranger" "$here" "$(port a)" steal b a \
+	"$(port b)" "$session" "$TALLY_SECRET" 2>&1)"
+# shellcheck disable=SC2016 # for eval
+check "which goes on" eval 'is_live a b && [ "$(peer_field a b session)" = "$session" ]'
+check_equal "without a break" "$before" "$(stat_of a session_resumed)"
 
 strike lanes 20
 check "it opens a lane again and again" wait_until 60 ended "$attacker"

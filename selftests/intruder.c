@@ -147,10 +147,11 @@ void say_active(struct link *l, uint16_t slot)
 bool greet(struct link *l, uint8_t session_key[32])
 {
 	uint64_t former = resuming ? l->session : 0;
+	static uint8_t secret[32];
 	const struct hello *challenge;
 	const struct ready *ready;
+	struct prove prove = {};
 	struct hello hello;
-	uint8_t mac[32];
 
 	memset(l, 0, sizeof(*l));
 	memset(&its, 0, sizeof(its));
@@ -166,8 +167,11 @@ bool greet(struct link *l, uint8_t session_key[32])
 	challenge = receive(l->control, CHALLENGE);
 	if (!challenge)
 		return false;
-	sign("tally initiator", &hello, challenge, mac);
-	send_message(l->control, PROVE, mac, sizeof(mac));
+	sign("tally initiator", &hello, challenge, prove.mac);
+	if (former)
+		sign_with(secret, sizeof(secret), "tally resume", &hello,
+			  challenge, prove.resume);
+	send_message(l->control, PROVE, &prove, sizeof(prove));
 	ready = receive(l->control, READY);
 	if (!ready)
 		return false;
@@ -175,8 +179,13 @@ bool greet(struct link *l, uint8_t session_key[32])
 	l->slot = be16toh(ready->slot);
 	l->resumed = ready->resumed;
 	memcpy(session_key, ready->key, sizeof(ready->key));
-	if (key)
+	if (l->resumed)
+		sign_with(secret, sizeof(secret), "tally session", &hello,
+			  challenge, session_key);
+	else if (key)
 		sign("tally session", &hello, challenge, session_key);
+	if (!l->resumed)
+		make_secret(session_key, secret);
 	/* CHALLENGE and READY came in the first two. */
 	post_recv(l->control, 0);
 	post_recv(l->control, 1);

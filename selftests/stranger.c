@@ -20,16 +20,19 @@
  *				none), relay (a HELLO of another queue pair),
  *				twice (the first handshake's messages are sent
  *				again on a second connection)
- *	steal FROM TO PORT	a handshake in the name of a node that is asked, at
- *				that port, which start of it this is
+ *	steal FROM TO PORT [SESSION [KEY]]
+ *				a handshake in the name of a node that is asked, at
+ *				that port, which start of it this is; to go on with
+ *				that session, "resumed" says that it does
  *	silent FROM TO SECONDS	HELLO in a node's name, then nothing; again as soon
  *				as that is given up
  *	flood FROM TO SECONDS	all of this, and nonsense, as fast as it goes
  *	answer PORT FROM TO HOW	waits to be connected to, and answers as node FROM,
  *				which node TO takes it for; HOW: good, epoch,
  *				relay, slot, far, lanes, lease, resumed, session,
- *				mac, or the id of a session; "lane" says that it
- *				was believed
+ *				mac, taken (the session that HELLO names goes on),
+ *				or the id of a session; "lane" says that it was
+ *				believed
  *	targets N		so many connections to the benchmark's target,
  *				and what happens with the first one
  */
@@ -126,23 +129,28 @@ static const struct hello *say_hello(struct conn *c, struct hello *hello)
 }
 
 static int case_hello(const char *from, const char *to, const char *how,
-		      uint64_t incarnation)
+		      uint64_t incarnation, uint64_t resume)
 {
 	const struct hello *challenge;
+	const struct ready *ready;
 	struct conn *c = resolve();
+	struct prove prove = {};
 	struct hello hello;
-	uint8_t mac[32];
 
 	fill_hello(&hello, from, to, how);
 	hello.qpn = htobe32(c->id->qp->qp_num ^ !strcmp(how, "relay"));
 	if (incarnation)
 		hello.incarnation = incarnation;
+	hello.resume = htobe64(resume);
 	challenge = say_hello(c, &hello);
 	if (!challenge)
 		return 0;
-	sign("tally initiator", &hello, challenge, mac);
+	sign("tally initiator", &hello, challenge, prove.mac);
+	/* All that others than the two of a session have. */
+	if (resume)
+		sign("tally resume", &hello, challenge, prove.resume);
 	if (!strcmp(how, "prove"))
-		mac[31] ^= 1;
+		prove.mac[31] ^= 1;
 	if (!strcmp(how, "twice")) {
 		c = resolve();
 		if (!connect_control(c))
@@ -151,20 +159,28 @@ static int case_hello(const char *from, const char *to, const char *how,
 		if (!receive(c, CHALLENGE))
 			return 0;
 	}
-	send_message(c, PROVE, mac, sizeof(mac));
-	if (receive(c, READY))
-		puts("ready");
+	send_message(c, PROVE, &prove, sizeof(prove));
+	ready = receive(c, READY);
+	if (ready)
+		puts(ready->resumed ? "resumed" : "ready");
 	return 0;
 }
 
-static int case_steal(const char *from, const char *to, const char *port)
+/* @more: what follows the names. */
+static int case_steal(const char *from, const char *to, char **more)
 {
 	const struct hello *challenge;
 	uint16_t there = address.sin_port;
+	uint64_t resume = 0;
 	struct conn *c;
 	struct hello hello;
 
-	address.sin_port = htons(atoi(port));
+	address.sin_port = htons(atoi(more[0]));
+	key = NULL;
+	if (more[1]) {
+		resume = strtoull(more[1], NULL, 16);
+		key = more[2];
+	}
 	c = resolve();
 	fill_hello(&hello, to, from, "");
 	hello.qpn = htobe32(c->id->qp->qp_num);
@@ -172,7 +188,7 @@ static int case_steal(const char *from, const char *to, const char *port)
 	if (!challenge)
 		return 1;
 	address.sin_port = there;
-	return case_hello(from, to, "", challenge->incarnation);
+	return case_hello(from, to, "", challenge->incarnation, resume);
 }
 
 static int case_silent(const char *from, const char *to, int seconds)
@@ -222,7 +238,7 @@ static void annoy(const char *from, const char *to, struct conn **kept)
 		else
 			send_bytes(c, bytes, n);
 		if (rand() % 2 && receive(c, CHALLENGE))
-			send_message(c, PROVE, bytes, 32);
+			send_message(c, PROVE, bytes, sizeof(struct prove));
 	}
 	drop(*kept);
 	*kept = c;
@@ -260,7 +276,7 @@ static void lie(struct ready *ready, const char *how)
 		ready->lanes = 5;
 	else if (!strcmp(how, "lease"))
 		ready->lease_ms = htobe32(0xffffffff);
-	else if (!strcmp(how, "resumed"))
+	else if (!strcmp(how, "resumed") || !strcmp(how, "taken"))
 		ready->resumed = 1;
 	else if (!strcmp(how, "session"))
 		ready->session = 0;
@@ -288,6 +304,8 @@ static int case_answer(uint16_t port, const char *from, const char *to,
 	fill_hello(&hello, from, to, how);
 	hello.qpn = htobe32(c->id->qp->qp_num ^ !strcmp(how, "relay"));
 	ready.lease_ms = said->lease_ms;
+	if (!strcmp(how, "taken"))
+		ready.session = said->resume;
 	hello.lease_ms = said->lease_ms;
 	send_message(c, CHALLENGE, &hello, sizeof(hello));
 	if (!receive(c, PROVE))
@@ -341,11 +359,11 @@ int main(int argc, char **argv)
 		if (argc > 6 && *argv[6])
 			key = argv[6];
 		if (argc > 7)
-			return case_hello(argv[4], argv[5], argv[7], 0);
-		return case_hello(argv[4], argv[5], "", 0);
+			return case_hello(argv[4], argv[5], argv[7], 0, 0);
+		return case_hello(argv[4], argv[5], "", 0, 0);
 	}
 	if (!strcmp(what, "steal") && argc > 6)
-		return case_steal(argv[4], argv[5], argv[6]);
+		return case_steal(argv[4], argv[5], &argv[6]);
 	if (!strcmp(what, "silent") && argc > 6)
 		return case_silent(argv[4], argv[5], atoi(argv[6]));
 	if (!strcmp(what, "flood") && argc > 6)

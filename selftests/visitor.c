@@ -275,22 +275,35 @@ const void *receive(struct conn *c, uint16_t type)
 	return NULL;
 }
 
-/* What the key proves: a label, and both sides' words up to the MAC. */
-void sign(const char *label, const struct hello *a, const struct hello *b,
-	  uint8_t mac[32])
+void sign_with(const void *with, size_t len, const char *label,
+	       const struct hello *a, const struct hello *b, uint8_t mac[32])
 {
 	size_t label_len = strlen(label) + 1;
 	size_t part = offsetof(struct hello, mac);
 	uint8_t text[2 * sizeof(*a) + 32];
 
-	memset(mac, 0, 32);
-	if (!key)
-		return;
 	memcpy(text, label, label_len);
 	memcpy(text + label_len, a, part);
 	memcpy(text + label_len + part, b, part);
-	if (!HMAC(EVP_sha256(), key, strlen(key), text, label_len + 2 * part,
-		  mac, NULL))
+	if (!HMAC(EVP_sha256(), with, len, text, label_len + 2 * part, mac,
+		  NULL))
+		die("HMAC");
+}
+
+void sign(const char *label, const struct hello *a, const struct hello *b,
+	  uint8_t mac[32])
+{
+	memset(mac, 0, 32);
+	if (key)
+		sign_with(key, strlen(key), label, a, b, mac);
+}
+
+void make_secret(const uint8_t session_key[32], uint8_t secret[32])
+{
+	static const uint8_t label[] = "tally secret";
+
+	if (!HMAC(EVP_sha256(), session_key, 32, label, sizeof(label), secret,
+		  NULL))
 		die("HMAC");
 }
 

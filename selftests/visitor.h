@@ -46,6 +46,10 @@ struct hello {
 	uint8_t auth, reserved[5], nonce[16], mac[32];
 } __attribute__((packed));
 
+struct prove {
+	uint8_t mac[32], resume[32];
+} __attribute__((packed));
+
 struct ready {
 	uint64_t session;
 	uint16_t slot;
@@ -98,9 +102,14 @@ void send_message(struct conn *c, uint16_t type, const void *body,
 		  uint32_t len);
 /* The next message; NULL and said so when the connection ended. */
 const void *receive(struct conn *c, uint16_t type);
-/* With the key, over a label and both sides' words up to the MAC. */
+/* With a key, over a label and both sides' words up to the MAC. */
+void sign_with(const void *with, size_t len, const char *label,
+	       const struct hello *a, const struct hello *b, uint8_t mac[32]);
+/* With the cluster's, if there is one. */
 void sign(const char *label, const struct hello *a, const struct hello *b,
 	  uint8_t mac[32]);
+/* What proves that one is an end of the session that began with that key. */
+void make_secret(const uint8_t session_key[32], uint8_t secret[32]);
 /* The tag of a lane. */
 void sign_lane(struct request *req, const uint8_t session_key[32],
 	       uint32_t qpn);

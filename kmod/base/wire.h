@@ -200,9 +200,15 @@ struct tally_msg_hello {
 } __packed;
 static_assert(sizeof(struct tally_msg_hello) == 224);
 
+/**
+ * struct tally_msg_prove - the initiator is what it said
+ * @mac: HMAC with the cluster key over "tally initiator" and both bodies
+ * @resume: HMAC with the secret of the session that HELLO wants to resume over
+ *	"tally resume" and the same; zero without one
+ */
 struct tally_msg_prove {
-	/* HMAC over "tally initiator" and both bodies */
 	u8	mac[TALLY_MAC_SIZE];
+	u8	resume[TALLY_MAC_SIZE];
 } __packed;
 
 /**
@@ -212,7 +218,7 @@ struct tally_msg_prove {
  * @lanes: number of lanes to open
  * @resumed: 1 when an existing session goes on
  * @lease_ms: the lease both sides use
- * @key: session key when there is no cluster key, else zero
+ * @key: session key of a new session when there is no cluster key, else zero
  * @mac: HMAC with the session key over all before it
  */
 struct tally_msg_ready {

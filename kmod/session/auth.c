@@ -124,7 +124,7 @@ bool tally_auth_proved(struct tally_auth *auth,
 }
 
 /*
- * The key that lets lanes into a session; where the nodes have none it is random,
+ * The key that lets lanes into a session; where there is no @secret it is random,
  * and READY carries it.
  */
 int tally_auth_session_key(struct tally_auth *auth,
@@ -171,6 +171,18 @@ int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 	if (!err)
 		memcpy(tag, mac, TALLY_TAG_SIZE);
 	return err;
+}
+
+/*
+ * What proves that one is an end of the session that began with @key: members have
+ * the cluster key and may learn the id, but not what the two ends said to each other.
+ */
+int tally_auth_resume(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		      struct tally_secret *secret)
+{
+	secret->len = TALLY_MAC_SIZE;
+	return auth_mac(auth, key, TALLY_MAC_SIZE, "tally secret", NULL, 0,
+			secret->key);
 }
 
 /*

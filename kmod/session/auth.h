@@ -11,6 +11,7 @@
 
 #define TALLY_LABEL_RESPONDER	"tally responder"
 #define TALLY_LABEL_INITIATOR	"tally initiator"
+#define TALLY_LABEL_RESUME	"tally resume"
 
 /**
  * struct tally_secret - a key
@@ -64,6 +65,8 @@ int tally_auth_ready(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 int tally_auth_tag(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		   const struct tally_cm_req *req, u32 qpn,
 		   u8 tag[TALLY_TAG_SIZE]);
+int tally_auth_resume(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
+		      struct tally_secret *secret);
 int tally_auth_ticket(struct tally_auth *auth, const u8 key[TALLY_MAC_SIZE],
 		      siphash_key_t *ticket);
 

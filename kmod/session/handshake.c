@@ -323,6 +323,33 @@ static enum tally_refusal handshake_hello(struct tally_handshake *hs,
 	return TALLY_REFUSE_NONE;
 }
 
+/* The session that HELLO wants to go on with, referenced, or NULL. */
+static struct tally_session *handshake_old(const struct tally_handshake *hs)
+{
+	struct tally_session *s = tally_peer_any_session(hs->peer);
+
+	if (s && s->id == be64_to_cpu(hs->t.hello.resume))
+		return s;
+	tally_session_put(s);
+	return NULL;
+}
+
+static int prove_fill(struct tally_handshake *hs, struct tally_msg_prove *prove)
+{
+	struct tally_auth *auth = &hs->node->auth;
+	struct tally_session *old = handshake_old(hs);
+	int err;
+
+	memset(prove, 0, sizeof(*prove));
+	err = tally_auth_prove(auth, tally_peer_secret(hs->peer),
+			       TALLY_LABEL_INITIATOR, &hs->t, prove->mac);
+	if (!err && old)
+		err = tally_auth_prove(auth, &old->secret, TALLY_LABEL_RESUME,
+				       &hs->t, prove->resume);
+	tally_session_put(old);
+	return err;
+}
+
 /* Initiator: CHALLENGE came. */
 static enum tally_refusal handshake_challenge(struct tally_handshake *hs,
 					      const void *body, u32 len)
@@ -330,7 +357,6 @@ static enum tally_refusal handshake_challenge(struct tally_handshake *hs,
 	enum tally_refusal reason = hello_check(hs, body, len);
 	struct tally_msg_hello *challenge = &hs->t.challenge;
 	const struct tally_secret *secret = tally_peer_secret(hs->peer);
-	struct tally_auth *auth = &hs->node->auth;
 	struct tally_msg_prove prove;
 
 	if (reason)
@@ -340,13 +366,12 @@ static enum tally_refusal handshake_challenge(struct tally_handshake *hs,
 		return TALLY_REFUSE_WRONG_NAME;
 	if (challenge->auth != !!secret->len)
 		return TALLY_REFUSE_AUTH_MISMATCH;
-	if (!tally_auth_proved(auth, secret, TALLY_LABEL_RESPONDER, &hs->t,
-			       challenge->mac))
+	if (!tally_auth_proved(&hs->node->auth, secret, TALLY_LABEL_RESPONDER,
+			       &hs->t, challenge->mac))
 		return TALLY_REFUSE_AUTH;
 	if (be64_to_cpu(challenge->epoch) < hs->peer->seen_epoch)
 		return TALLY_REFUSE_EPOCH;
-	if (tally_auth_prove(auth, secret, TALLY_LABEL_INITIATOR, &hs->t,
-			     prove.mac))
+	if (prove_fill(hs, &prove))
 		return TALLY_REFUSE_AUTH;
 	tally_msgs_set_depth(hs->conn, be16_to_cpu(challenge->depth));
 	hs->expect = TALLY_MSG_READY;
@@ -356,10 +381,27 @@ static enum tally_refusal handshake_challenge(struct tally_handshake *hs,
 }
 
 /*
+ * Is the initiator the other end of that session? The incarnation it tells to all
+ * that it meets, and third nodes are told the id.
+ */
+static bool handshake_resumes(struct tally_handshake *hs,
+			      const struct tally_session *old,
+			      const struct tally_msg_prove *prove)
+{
+	const struct tally_msg_hello *hello = &hs->t.hello;
+
+	return old->id == be64_to_cpu(hello->resume) &&
+	       old->peer_incarnation == be64_to_cpu(hello->incarnation) &&
+	       tally_auth_proved(&hs->node->auth, &old->secret,
+				 TALLY_LABEL_RESUME, &hs->t, prove->resume);
+}
+
+/*
  * Under peer->admit: what becomes of an older session of that peer when a
  * proved HELLO came? *@s: the one to resume, referenced, or NULL for a new.
  */
 static enum tally_refusal handshake_settle(struct tally_handshake *hs,
+					   const struct tally_msg_prove *prove,
 					   struct tally_session **s)
 {
 	struct tally_session *old = tally_peer_any_session(hs->peer);
@@ -369,9 +411,7 @@ static enum tally_refusal handshake_settle(struct tally_handshake *hs,
 	*s = NULL;
 	if (!old)
 		return TALLY_REFUSE_NONE;
-	/* Whoever met that node knows its incarnation: the id proves more. */
-	resumes = old->id == be64_to_cpu(hs->t.hello.resume) &&
-		  old->peer_incarnation == be64_to_cpu(hs->t.hello.incarnation);
+	resumes = handshake_resumes(hs, old, prove);
 	if (!resumes && tally_session_is_live(old)) {
 		/* A dead one shows itself by this; its successor tries again. */
 		tally_lease_ping(old);
@@ -405,7 +445,7 @@ static int handshake_send_ready(struct tally_handshake *hs,
 		.lease_ms = cpu_to_be32(s->lease_ms),
 	};
 
-	if (!tally_peer_secret(hs->peer)->len)
+	if (!resumed && !tally_peer_secret(hs->peer)->len)
 		memcpy(ready.key, key, sizeof(ready.key));
 	return tally_auth_ready(&hs->node->auth, key, &ready, ready.mac) ?:
 	       handshake_send(hs, TALLY_MSG_READY, &ready, sizeof(ready));
@@ -416,11 +456,13 @@ static const struct tally_msg_hello *theirs(const struct tally_handshake *hs)
 	return hs->incoming ? &hs->t.hello : &hs->t.challenge;
 }
 
-static struct tally_session *handshake_new_session(struct tally_handshake *hs,
-						   u64 id, u16 my_slot)
+static struct tally_session *
+handshake_new_session(struct tally_handshake *hs, u64 id, u16 my_slot,
+		      const u8 key[TALLY_MAC_SIZE])
 {
 	const struct tally_msg_hello *a = &hs->t.hello, *b = &hs->t.challenge;
-	struct tally_session *s = tally_session_alloc(hs->node, hs->conn->dev);
+	struct tally_session *s = tally_session_alloc(hs->node, hs->conn->dev,
+						      key);
 	int err;
 
 	if (!s)
@@ -448,17 +490,15 @@ static void handshake_done(struct tally_handshake *hs)
 }
 
 /* Responder, under peer->admit: the initiator proved itself. */
-static enum tally_refusal handshake_admit(struct tally_handshake *hs)
+static enum tally_refusal handshake_admit(struct tally_handshake *hs,
+					  const struct tally_msg_prove *prove)
 {
 	enum tally_refusal reason;
 	struct tally_session *s;
 	u8 key[TALLY_MAC_SIZE];
 	bool resumed;
 
-	if (tally_auth_session_key(&hs->node->auth, tally_peer_secret(hs->peer),
-				   &hs->t, key))
-		return TALLY_REFUSE_AUTH;
-	reason = handshake_settle(hs, &s);
+	reason = handshake_settle(hs, prove, &s);
 	if (reason == TALLY_REFUSE_NAME_IN_USE)
 		snprintf(hs->text, sizeof(hs->text),
 			 "it is in use by %pISpc, asked for by %pISpc",
@@ -466,8 +506,13 @@ static enum tally_refusal handshake_admit(struct tally_handshake *hs)
 	if (reason)
 		return reason;
 	resumed = s;
+	if (tally_auth_session_key(&hs->node->auth, s ? &s->secret :
+				   tally_peer_secret(hs->peer), &hs->t, key)) {
+		tally_session_put(s);
+		return TALLY_REFUSE_AUTH;
+	}
 	if (!s)
-		s = handshake_new_session(hs, get_random_u64() ?: 1, 0);
+		s = handshake_new_session(hs, get_random_u64() ?: 1, 0, key);
 	if (IS_ERR(s))
 		return TALLY_REFUSE_BUSY;
 	tally_handshake_cancel(hs->peer, -ENOTCONN);
@@ -501,7 +546,7 @@ static enum tally_refusal handshake_prove(struct tally_handshake *hs,
 		return TALLY_REFUSE_BUSY;
 	/* An admission frees the handshake. */
 	peer = tally_peer_get(hs->peer);
-	reason = handshake_admit(hs);
+	reason = handshake_admit(hs, prove);
 	mutex_unlock(&peer->admit);
 	tally_peer_put(peer);
 	return reason;
@@ -520,12 +565,15 @@ static bool ready_well_formed(struct tally_handshake *hs,
 						   be32_to_cpu(b->lease_ms));
 }
 
-/* Initiator: is READY right, and what is the session's key? */
+/*
+ * Initiator: is READY right, and what is the link's key? @secret: what that is made
+ * of; without it READY brings it.
+ */
 static bool handshake_ready_key(struct tally_handshake *hs,
+				const struct tally_secret *secret,
 				const struct tally_msg_ready *ready,
 				u8 key[TALLY_MAC_SIZE])
 {
-	const struct tally_secret *secret = tally_peer_secret(hs->peer);
 	struct tally_auth *auth = &hs->node->auth;
 	u8 mac[TALLY_MAC_SIZE];
 
@@ -538,26 +586,50 @@ static bool handshake_ready_key(struct tally_handshake *hs,
 }
 
 /*
- * Initiator: the session READY speaks of, referenced, or ERR_PTR. One that goes
- * on is so only after its users were told that the link was down.
+ * Initiator: the session that goes on, referenced, or ERR_PTR; only after its users
+ * were told that the link was down. @key: gets the link's.
  */
-static struct tally_session *handshake_join(struct tally_handshake *hs,
-					    const struct tally_msg_ready *ready)
+static struct tally_session *handshake_go_on(struct tally_handshake *hs,
+					     const struct tally_msg_ready *ready,
+					     u8 key[TALLY_MAC_SIZE])
 {
-	struct tally_session *old = tally_peer_any_session(hs->peer);
-	u16 slot = be16_to_cpu(ready->slot);
-	u64 id = be64_to_cpu(ready->session);
+	struct tally_session *old = handshake_old(hs);
+	int err;
+
+	if (!old)
+		return ERR_PTR(-ESTALE);
+	if (!handshake_ready_key(hs, &old->secret, ready, key))
+		err = -EACCES;
+	else if (old->id != be64_to_cpu(ready->session) ||
+		 old->my_slot != be16_to_cpu(ready->slot))
+		err = -ESTALE;
+	else
+		err = tally_session_break_wait(old, -ENOTCONN);
+	if (!err)
+		return old;
+	tally_session_put(old);
+	return ERR_PTR(err);
+}
+
+/* Initiator: the session READY speaks of, as handshake_go_on(). */
+static struct tally_session *handshake_join(struct tally_handshake *hs,
+					    const struct tally_msg_ready *ready,
+					    u8 key[TALLY_MAC_SIZE])
+{
+	struct tally_session *old;
 	int err = 0;
 
-	if (ready->resumed && old && old->id == id && old->my_slot == slot &&
-	    !tally_session_break_wait(old, -ENOTCONN))
-		return old;
 	if (ready->resumed)
-		err = -ESTALE;
-	else if (old)
+		return handshake_go_on(hs, ready, key);
+	if (!handshake_ready_key(hs, tally_peer_secret(hs->peer), ready, key))
+		return ERR_PTR(-EACCES);
+	old = tally_peer_any_session(hs->peer);
+	if (old)
 		err = tally_session_fence_wait(old, -ESTALE);
 	tally_session_put(old);
-	return err ? ERR_PTR(err) : handshake_new_session(hs, id, slot);
+	return err ? ERR_PTR(err) :
+		     handshake_new_session(hs, be64_to_cpu(ready->session),
+					   be16_to_cpu(ready->slot), key);
 }
 
 static enum tally_refusal handshake_ready(struct tally_handshake *hs,
@@ -570,9 +642,9 @@ static enum tally_refusal handshake_ready(struct tally_handshake *hs,
 	tally_delay(READY);
 	if (len != sizeof(*ready) || !ready_well_formed(hs, ready))
 		return TALLY_REFUSE_MALFORMED;
-	if (!handshake_ready_key(hs, ready, key))
+	s = handshake_join(hs, ready, key);
+	if (s == ERR_PTR(-EACCES))
 		return TALLY_REFUSE_AUTH;
-	s = handshake_join(hs, ready);
 	if (IS_ERR(s)) {
 		tally_conn_fail(hs->conn, PTR_ERR(s));
 		return TALLY_REFUSE_NONE;

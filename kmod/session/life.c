@@ -383,8 +383,6 @@ int tally_link_open(struct tally_session *s, struct tally_conn *ctrl, u8 lanes,
 	bool opened = false;
 	u32 i;
 
-	if (!resumed && tally_auth_ticket(&s->node->auth, key, &s->ticket))
-		return -ENOTCONN;
 	spin_lock_irqsave(&s->lock, flags);
 	if (!s->conns && !s->announced &&
 	    tally_session_set_state(s, TALLY_SESSION_OPENING, 0)) {
@@ -466,6 +464,7 @@ static void session_free(struct work_struct *work)
 	s->owner_ops->put(s->peer);
 	tally_node_put(s->node);
 	memzero_explicit(s->key, sizeof(s->key));
+	memzero_explicit(&s->secret, sizeof(s->secret));
 	memzero_explicit(&s->ticket, sizeof(s->ticket));
 	kfree_rcu(s, rcu);
 }
@@ -552,17 +551,23 @@ static void session_gone(struct tally_dev_user *user)
 }
 
 /*
- * A new session, without a link. Until tally_session_start() its maker fills in
- * all above @dev in its struct, but for @node and @peer_slot. Return: a
- * reference or NULL.
+ * A new session, without a link. @key: that of its first one. Until
+ * tally_session_start() its maker fills in all above @dev in its struct, but for
+ * @node and @peer_slot. Return: a reference or NULL.
  */
 struct tally_session *tally_session_alloc(struct tally_node *node,
-					  struct tally_dev *dev)
+					  struct tally_dev *dev,
+					  const u8 key[TALLY_MAC_SIZE])
 {
 	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
 
 	if (!s)
 		return NULL;
+	if (tally_auth_resume(&node->auth, key, &s->secret) ||
+	    tally_auth_ticket(&node->auth, key, &s->ticket)) {
+		kfree_sensitive(s);
+		return NULL;
+	}
 	kref_init(&s->ref);
 	spin_lock_init(&s->lock);
 	mutex_init(&s->upcall);

@@ -6,7 +6,8 @@
 #include "session/session.h"
 
 struct tally_session *tally_session_alloc(struct tally_node *node,
-					  struct tally_dev *dev);
+					  struct tally_dev *dev,
+					  const u8 key[TALLY_MAC_SIZE]);
 int tally_session_start(struct tally_session *s);
 int tally_session_break_wait(struct tally_session *s, int err);
 int tally_session_fence_wait(struct tally_session *s, int err);

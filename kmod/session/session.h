@@ -59,7 +59,9 @@ enum tally_session_state {
  * @dev: the device its conns run on, referenced
  * @pd: its protection domain: lanes, and every MR the peer may reach
  * @key: session key of this link, signs lane tags
- * @ticket: key of the first one: signs what third nodes bring; outlives links
+ * @secret: proves that a node is an end of it, and makes the keys of links but the
+ *	first, from whose key it is; like @ticket it outlives them
+ * @ticket: signs what third nodes bring
  * @lease_ms: agreed lease
  * @initiator: we connected
  * @lock: protects all that follows; spin_lock_irqsave
@@ -117,6 +119,7 @@ struct tally_session {
 	struct tally_dev *dev;
 	struct ib_pd *pd;
 	u8 key[TALLY_MAC_SIZE];
+	struct tally_secret secret;
 	siphash_key_t ticket;
 	u32 lease_ms;
 	bool initiator;
