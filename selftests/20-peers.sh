@@ -42,11 +42,28 @@ knock() {
 	check "$text" wait_until 20 grew "$node" "$reason" "$before"
 }
 
-plan 47
+# told FIELD...: which of them are there.
+told() {
+	local text field list=()
+
+	text=$(cat)
+	for field; do
+		[ -n "$(field "$field" <<< "$text")" ] && list+=(yes) || list+=(no)
+	done
+	echo "${list[*]}"
+}
+
+plan 49
 
 check "two nodes without a key" eval 'add_node a && add_node b && join a b'
 check_equal "it is said that nothing was proved" false \
 	"$(peer_field a b auth)"
+names=(session incarnation my_slot)
+check "an administrator is told which session that is" [ \
+	"$(tally -j peer show b node a | told "${names[@]}")" = "yes yes yes" ]
+check_equal "and nobody else" "no no yes" \
+	"$(as_nobody "$(command -v tally)" -j peer show b node a |
+	told "${names[@]}")"
 check "a node with a key" keyed \
 	tally node add c port 7477 lease 20000 key tally:test nomount
 check "and one with another" "$withkey" tally:test "another, long enough" \

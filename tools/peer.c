@@ -84,7 +84,8 @@ static void show_addr(struct nlattr **a)
 static void show_session(struct nlattr **a)
 {
 	out_line();
-	out_hex("session", "session", tnl_num(a[TALLY_A_PEER_SESSION]));
+	if (a[TALLY_A_PEER_SESSION])
+		out_hex("session", "session", tnl_num(a[TALLY_A_PEER_SESSION]));
 	out_bool("auth", a[TALLY_A_PEER_AUTH], "auth key", "auth none");
 	out_u64("lanes", "lanes", tnl_num(a[TALLY_A_PEER_LANES]), "");
 	out_str("device", "device", tnl_str(a[TALLY_A_PEER_DEVICE]));
@@ -97,8 +98,9 @@ static void show_session(struct nlattr **a)
 		tnl_num(a[TALLY_A_PEER_MY_SLOT]), "");
 	out_u64("peer_slot", "slot here",
 		tnl_num(a[TALLY_A_PEER_PEER_SLOT]), "");
-	out_hex("incarnation", "incarnation",
-		tnl_num(a[TALLY_A_PEER_INCARNATION]));
+	if (a[TALLY_A_PEER_INCARNATION])
+		out_hex("incarnation", "incarnation",
+			tnl_num(a[TALLY_A_PEER_INCARNATION]));
 }
 
 static void show_trouble(struct nlattr **a)
@@ -125,7 +127,7 @@ static void show_peer(struct nlattr **a, struct nlmsghdr *hdr)
 		out_str("key", "key", tnl_str(a[TALLY_A_PEER_KEY]));
 	if (a[TALLY_A_PEER_EPOCH])
 		out_u64("epoch", "epoch", tnl_num(a[TALLY_A_PEER_EPOCH]), "");
-	if (a[TALLY_A_PEER_SESSION])
+	if (a[TALLY_A_PEER_MY_SLOT])
 		show_session(a);
 	if (a[TALLY_A_PEER_ENDED]) {
 		out_line();

@@ -49,12 +49,8 @@ static bool put_session(struct sk_buff *skb, const struct tally_peer *peer)
 	struct tally_session *s = peer->session;
 
 	return s &&
-	       (nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, s->id,
-				  TALLY_A_PEER_PAD) ||
-		nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, s->my_slot) ||
+	       (nla_put_u32(skb, TALLY_A_PEER_MY_SLOT, s->my_slot) ||
 		nla_put_u32(skb, TALLY_A_PEER_PEER_SLOT, s->peer_slot) ||
-		nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
-				  s->peer_incarnation, TALLY_A_PEER_PAD) ||
 		(tally_peer_secret(peer)->len &&
 		 nla_put_flag(skb, TALLY_A_PEER_AUTH)) ||
 		(s->peer_features & TALLY_FEATURE_ATOMICS &&
@@ -96,11 +92,9 @@ static const char *peer_state(const struct tally_peer *peer)
 	return peer->attempt ? "connecting" : "idle";
 }
 
-static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
+/* Under peer->lock: all but what names the session. */
+static bool put_peer(struct sk_buff *skb, const struct tally_peer *peer)
 {
-	struct tally_peer *peer = entry;
-
-	guard(mutex)(&peer->lock);
 	return nla_put_string(skb, TALLY_A_PEER_NAME, peer->name) ||
 	       put_addr(skb, &peer->addr) ||
 	       tally_nl_put_text(skb, TALLY_A_PEER_KEY, peer->key) ||
@@ -115,6 +109,30 @@ static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
 		nla_put_string(skb, TALLY_A_PEER_ENDED,
 			       tally_session_why(peer->ended))) ||
 	       put_trouble(skb, peer);
+}
+
+static bool fill_public(struct sk_buff *skb, void *hdr, void *entry)
+{
+	struct tally_peer *peer = entry;
+
+	guard(mutex)(&peer->lock);
+	return put_peer(skb, peer);
+}
+
+/* With the numbers that its messages carry: they are not for every user. */
+static bool fill_peer(struct sk_buff *skb, void *hdr, void *entry)
+{
+	struct tally_peer *peer = entry;
+	struct tally_session *s;
+
+	guard(mutex)(&peer->lock);
+	s = peer->session;
+	return put_peer(skb, peer) ||
+	       (s &&
+		(nla_put_u64_64bit(skb, TALLY_A_PEER_SESSION, s->id,
+				   TALLY_A_PEER_PAD) ||
+		 nla_put_u64_64bit(skb, TALLY_A_PEER_INCARNATION,
+				   s->peer_incarnation, TALLY_A_PEER_PAD)));
 }
 
 static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)
@@ -226,11 +244,13 @@ int tally_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 int tally_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tally_nl_cursor *cursor = tally_nl_dump_from(cb);
+	bool admin = netlink_capable(cb->skb, CAP_NET_ADMIN);
 	struct tally_peer *peer;
 	int err = 0;
 
 	while (!err && (peer = tally_peer_next(cursor->node, cursor->id))) {
-		err = tally_nl_dump(skb, cb, fill_peer, peer,
+		err = tally_nl_dump(skb, cb, admin ? fill_peer : fill_public,
+				    peer,
 				    tally_nl_dump_name(cb, TALLY_A_PEER_NAME,
 						       peer->name),
 				    peer->id);
