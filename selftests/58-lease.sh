@@ -13,7 +13,7 @@ need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
 lease_of=$LIB_DIR/lease.py
-plan 65
+plan 71
 
 session() {
 	peer_field "$1" "$2" session
@@ -200,3 +200,20 @@ check "holders have lost what they had" begun_says one lost
 check "and the sessions come again" wait_until 60 is_live a c
 check "as others" [ "$(session a c)" != "$before" ]
 check "and locks" of c lock run t/x timeout 20000 -- true
+
+# It sleeps, and no notifier and no timer of it has said so: the clock of leases does.
+sleeps() {
+	local slept=/sys/module/tally/parameters/slept
+
+	echo $(($(cat $slept) + $1)) > $slept
+}
+before=$(session a c)
+lost=$(stat_of b lease_lost)
+check "b has a lock" held one b t/x
+one=$begun
+check "the machine has slept for longer than a lease" sleeps $((2 * lease))
+check "b has lost it" begun_says one lost $((lease / 2000 + 1))
+check "as the lease has ended" grew b lease_lost "$lost"
+check "and so has that of others" wait_until 5 eval '[ "$(session a c)" != "$before" ]'
+check "all get what they ask for now" eval 'wait "$one"
+	of c lock run t/x timeout 20000 -- true && of b lock run t/x timeout 20000 -- true'

@@ -140,3 +140,7 @@ MODULE_PARM_DESC(lock_slots, "use no lock's word where our slot is higher, but a
 unsigned int tally_fault_cpus;
 module_param_named(cpus, tally_fault_cpus, uint, 0600);
 MODULE_PARM_DESC(cpus, "offer lanes as if there were so many processors; 0: as there are");
+
+unsigned long tally_fault_slept;
+module_param_named(slept, tally_fault_slept, ulong, 0600);
+MODULE_PARM_DESC(slept, "as if the machine had slept for so many ms, which may only grow");

@@ -12,8 +12,10 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <crypto/hash.h>
+#include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/genetlink.h>
@@ -121,6 +123,35 @@ static inline struct crypto_shash *tally_fault_shash(const char *name, u32 type,
 #define xa_store		tally_fault_xa_store
 #undef crypto_alloc_shash
 #define crypto_alloc_shash	tally_fault_shash
+
+/* So many milliseconds did the machine sleep, and CLOCK_BOOTTIME alone went on. */
+extern unsigned long tally_fault_slept;
+
+static inline u64 tally_fault_slept_ns(void)
+{
+	return (u64)READ_ONCE(tally_fault_slept) * NSEC_PER_MSEC;
+}
+
+static inline u64 tally_fault_boottime(void)
+{
+	return ktime_get_boottime_ns() + tally_fault_slept_ns();
+}
+
+static inline u64 tally_fault_coarse_boottime(void)
+{
+	return ktime_get_coarse_boottime_ns() + tally_fault_slept_ns();
+}
+
+/* All of tally's are of that clock; one that has been started is left alone. */
+static inline void tally_fault_timer(struct hrtimer *timer, ktime_t at,
+				     enum hrtimer_mode mode)
+{
+	hrtimer_start(timer, ktime_sub_ns(at, tally_fault_slept_ns()), mode);
+}
+
+#define ktime_get_boottime_ns		tally_fault_boottime
+#define ktime_get_coarse_boottime_ns	tally_fault_coarse_boottime
+#define hrtimer_start			tally_fault_timer
 
 /* Nodes whose slot is higher use no lock's word. */
 extern unsigned int tally_fault_lock_slots;
