@@ -12,7 +12,7 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 32
+plan 51
 
 # access RIGHT: of b.
 access() {
@@ -78,6 +78,59 @@ check "c gives it to d" eval 'over one "$one" && begun_says three held'
 check_fails "to d alone" 1 '' begun_says four held 2
 check "and then b has it" eval 'over three "$three" && begun_says four held &&
 	over four "$four"'
+
+# later SECONDS: after a while in which something would have happened.
+later() {
+	local end=$((SECONDS + $1))
+
+	wait_until $(($1 + 10)) eval "[ \$SECONDS -ge $end ]"
+}
+
+# One that got more has nothing that it may not have: it has time to answer.
+before=$(session)
+check "read only" access ro
+stop_at opened
+begin reader of b counter read t/x
+reader=$begun
+check "b opens a counter" stopped_at opened
+check "and write, before it has" access rw
+check "more than a quarter of the lease goes by" later 8
+go_on opened
+check "the reader ends, by its own time" wait_until 20 ended "$reader"
+check_equal "the next one gets its answer" 0 "$(of b counter read t/x)"
+check_equal "and the session is the same" "$before" "$(session)"
+
+# A transfer that waits for whatever it may be does not keep the answer back.
+check "a region" tally region add t/r size 4M node a
+check "that b can write" dd if=/dev/zero of="$mnt/b/t/r" bs=64 count=1 conv=notrunc
+stop_at xfer 200
+begin writer python3 -c '
+import os
+f = os.open(os.sys.argv[1], os.O_WRONLY)
+data = b"x" * (4 << 20)
+n = os.pwrite(f, data, 0)
+print("wrote", n)
+os.sys.stdout.flush()
+try:
+	os.pwrite(f, data, n)
+except PermissionError:
+	print("denied")' "$mnt/b/t/r"
+writer=$begun
+check "it writes all of it, slowly" wait_until 30 grep -qE '^xfer [0-9]* [3-9]' $delays
+stop_at xfer
+check "and is held in the middle" stopped_at xfer
+check "read only, then" access ro
+check "b has answered, as it could attach again" of b counter read t/c
+check "a quarter of the lease is over" later 6
+check_equal "b was not fenced" "$before" "$(session)"
+go_on xfer
+check "the writer ends" wait_until 20 ended "$writer"
+check "it may not go on" begun_says writer denied 1
+check "what it wrote is there, and no more" eval '
+	n=$(sed -n "s/^wrote //p" "$lib_work/writer") && [ "$n" -lt 4194304 ] &&
+	[ "$(tr -d "\\0" < "$mnt/a/t/r" | wc -c)" = "$n" ]'
+check "write, for the last" access rw
+before=$(session)
 
 # A node that does not answer is fenced after a quarter of the lease.
 stop_at opened

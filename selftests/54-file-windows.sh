@@ -38,10 +38,10 @@ check "two more" eval 'tally region add t/one size 64K node a &&
 	tally region add t/two size 64K node a'
 resumed=$(stat_of b session_resumed)
 exec 9< "$mnt/b/t/one"
-stop_at region_map
+stop_at opened
 begin reader head -c 1 "$mnt/b/t/two"
 reader=$begun
-check "one is about to be read" stopped_at region_map
+check "one is being opened" stopped_at opened
 check "another one is deleted" tally region del t/one node a
 check "then this one" tally region del t/two node a
 # shellcheck disable=SC2034 # for eval
@@ -50,7 +50,7 @@ look=$((SECONDS + 7))
 check "the home looks for what is not forgotten" wait_until 20 eval \
 	'[ $SECONDS -ge $look ]'
 check_equal "and the link is not broken" "$resumed" "$(stat_of b session_resumed)"
-go_on region_map
+go_on opened
 check "the reader ends" wait_until 20 ended "$reader"
 exec 9<&-
 # shellcheck disable=SC2016 # for eval

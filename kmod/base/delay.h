@@ -51,6 +51,8 @@ enum tally_delay {
 	TALLY_DELAY_ATTACHED,
 	/* a file's owner may change it, and has not yet */
 	TALLY_DELAY_SET_OWNER,
+	/* client: a part of a transfer is about to be sent */
+	TALLY_DELAY_XFER,
 	__TALLY_DELAYS
 };
 

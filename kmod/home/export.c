@@ -78,23 +78,42 @@ void tally_export_forget_arena(struct tally_arena *arena)
 	}
 }
 
+/* It has more than it may: from now on it has as long as that to answer. */
+static void attach_hurry(struct tally_attach *attach)
+{
+	struct tally_export *export = attach->session->home;
+
+	WRITE_ONCE(attach->due, jiffies + EXPORT_ANSWER(attach->session));
+	mod_delayed_work(attach->session->node->wq, &export->overdue, 0);
+}
+
 /*
  * Say that the rights changed, the arena first: then nothing of it is opened again
  * by what was attached before. With arena->lock held.
  */
 static void attach_say_withdrawn(struct tally_attach *attach)
 {
-	struct tally_export *export = attach->session->home;
-	unsigned long wait = EXPORT_ANSWER(attach->session);
 	struct tally_open *open;
 	unsigned long id;
 
 	lockdep_assert_held(&attach->arena->lock);
-	WRITE_ONCE(attach->due, jiffies + wait);
 	export_say_forget(attach, 0, 0);
 	xa_for_each(&attach->opens, id, open)
 		export_say_forget(attach, id, open->object->generation);
-	queue_delayed_work(attach->session->node->wq, &export->overdue, wait);
+	if (test_bit(TALLY_EXPORT_LESS, &attach->flags))
+		attach_hurry(attach);
+}
+
+/* Rights that it was given are taken. With arena->lock held. */
+static void attach_lessen(struct tally_attach *attach, u8 access)
+{
+	WRITE_ONCE(attach->access, access);
+	if (test_and_set_bit(TALLY_EXPORT_LESS, &attach->flags))
+		return;
+	attach->end = jiffies + msecs_to_jiffies(attach->session->lease_ms);
+	/* It was told before, as it got more then. */
+	if (tally_attach_withdrawn(attach))
+		attach_hurry(attach);
 }
 
 static void attach_withdraw(struct tally_attach *attach)
@@ -104,7 +123,6 @@ static void attach_withdraw(struct tally_attach *attach)
 	unsigned long id;
 
 	WRITE_ONCE(attach->round, atomic_inc_return(&export->rounds));
-	attach->end = jiffies + msecs_to_jiffies(attach->session->lease_ms);
 	set_bit(TALLY_EXPORT_FORGET, &attach->flags);
 	xa_for_each(&attach->opens, id, open) {
 		set_bit(TALLY_EXPORT_FORGET, &open->flags);
@@ -117,7 +135,8 @@ static void attach_withdraw(struct tally_attach *attach)
 /*
  * Rights changed. What a session was given is not made to fit: it is told to
  * forget the arena and to attach again, and all it has of it, keys too, ends when
- * it has answered. With arena->lock held.
+ * it has answered. For that it has little time where rights were taken, and as long as
+ * for what was deleted where it got more. With arena->lock held.
  */
 void tally_export_set_access(struct tally_arena *arena)
 {
@@ -130,7 +149,7 @@ void tally_export_set_access(struct tally_arena *arena)
 		old = attach->access;
 		access = tally_arena_access(arena, attach->session->name);
 		if (access < old)
-			WRITE_ONCE(attach->access, access);
+			attach_lessen(attach, access);
 		if (access != old && !tally_attach_withdrawn(attach))
 			attach_withdraw(attach);
 	}
@@ -410,7 +429,7 @@ static void forget_look(const unsigned long *flags, unsigned long answered,
 			u8 *looks, u8 *most)
 {
 	if (!test_bit(TALLY_EXPORT_FORGET, flags) ||
-	    READ_ONCE(*flags) & answered)
+	    READ_ONCE(*flags) & (answered | BIT(TALLY_EXPORT_FORGOTTEN)))
 		return;
 	*looks = min(*looks + 1, FORGET_FENCE);
 	*most = max(*most, *looks);
@@ -426,10 +445,9 @@ static u8 export_look(struct tally_export *export)
 
 	guard(mutex)(&export->lock);
 	xa_for_each(&export->attaches, arena, attach) {
-		if (tally_attach_withdrawn(attach))
+		if (test_bit(TALLY_EXPORT_LESS, &attach->flags))
 			continue;	/* export_overdue() looks at that */
-		forget_look(&attach->flags, BIT(TALLY_EXPORT_FORGOTTEN),
-			    &attach->looks, &most);
+		forget_look(&attach->flags, 0, &attach->looks, &most);
 		guard(mutex)(&attach->arena->lock);
 		xa_for_each(&attach->opens, id, open)
 			forget_look(&open->flags, BIT(TALLY_EXPORT_ENDING),
@@ -439,7 +457,8 @@ static u8 export_look(struct tally_export *export)
 }
 
 /*
- * What is deleted stays until all have said that they do not aim at it any more.
+ * What is deleted, or was given before the peer got more rights, stays until all
+ * have said that they do not aim at it any more.
  * One that does not say so in time gets a new link, after which nothing of it can
  * be in doubt; then it is fenced, so that it cannot keep memory for ever.
  */
@@ -455,7 +474,7 @@ static void export_patience_work(struct work_struct *work)
 	if (live && !looks)
 		return;
 	if (looks == FORGET_FENCE) {
-		tally_session_violation(s, "what was deleted is not forgotten");
+		tally_session_violation(s, "what it was to forget is not forgotten");
 		tally_session_fence(s, -ETIMEDOUT);
 		return;
 	}
@@ -474,23 +493,25 @@ static void export_overdue(struct work_struct *work)
 						   typeof(*export), overdue);
 	struct tally_session *s = export->session;
 	struct tally_attach *attach;
-	unsigned long id, due;
+	unsigned long id, due, next = MAX_JIFFY_OFFSET;
 	bool fence = false;
 
 	guard(mutex)(&export->lock);
 	xa_for_each(&export->attaches, id, attach) {
-		if (!tally_attach_withdrawn(attach) || attach_forgotten(attach))
+		if (!test_bit(TALLY_EXPORT_LESS, &attach->flags) ||
+		    attach_forgotten(attach))
 			continue;
 		due = READ_ONCE(attach->due);
 		/* One that comes and goes does not put it off for ever. */
 		if (time_after_eq(jiffies, due) && !tally_session_is_live(s))
 			due = attach->end;
 		if (time_before(jiffies, due))
-			queue_delayed_work(s->node->wq, &export->overdue,
-					   due - jiffies);
+			next = min(next, due - jiffies);
 		else
 			fence = true;
 	}
+	if (next < MAX_JIFFY_OFFSET)
+		queue_delayed_work(s->node->wq, &export->overdue, next);
 	if (fence)
 		tally_session_fence(s, -EACCES);
 }

@@ -16,6 +16,7 @@
 #define TALLY_EXPORT_FORGET	0	/* FORGET was or is to be said */
 #define TALLY_EXPORT_FORGOTTEN	1	/* and answered */
 #define TALLY_EXPORT_ENDING	2	/* of an open: one context frees it */
+#define TALLY_EXPORT_LESS	3	/* of an attachment: rights were taken */
 
 /**
  * struct tally_attach - an arena as one session was given it
@@ -31,8 +32,8 @@
  * @looks: for how many looks of export->patience FORGET has had no answer
  * @round: its rights changed: of what is FORGET, and FORGOTTEN has to be; else 0.
  *	Written under arena->lock
- * @due: and until when, in jiffies
- * @end: until when at the latest, however often its link breaks
+ * @due: with TALLY_EXPORT_LESS: and until when, in jiffies
+ * @end: likewise until when at the latest, however often its link breaks
  */
 struct tally_attach {
 	struct kref ref;

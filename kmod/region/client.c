@@ -26,25 +26,28 @@ struct region_key {
  * @unit: bytes each covers, likewise
  * @lock: protects what follows; held while keys are fetched
  * @session: id of the session the keys belong to
+ * @keys_opening: and of which @opening
  * @count: how many there are
  * @keys: the keys; NULL before the first is needed
  * @sync_lock: one sync at a time, so that none ends while another still waits
  *	for what it, too, has to wait for
  * @dirty: lanes on which a Write was posted or arrived since the last sync, a bit
  *	each
- * @stale: the keys are void; set without @lock, for what serves the link may not
- *	wait for an answer that comes by it
+ * @opening: goes up when the object has been opened, and when keys have become void;
+ *	without @lock, for what serves the link may not wait for an answer that comes
+ *	by it
  */
 struct region_client {
 	u32 mrs;
 	u32 unit;
 	struct mutex lock;	/* see above */
 	u64 session;
+	int keys_opening;
 	u32 count;
 	struct region_key *keys;
 	struct mutex sync_lock;	/* see above */
 	unsigned long dirty;
-	bool stale;
+	atomic_t opening;
 };
 
 int tally_region_attach(struct tally_handle *handle,
@@ -64,8 +67,9 @@ int tally_region_attach(struct tally_handle *handle,
 	}
 	WRITE_ONCE(client->mrs, be32_to_cpu(rep->mrs));
 	WRITE_ONCE(client->unit, be32_to_cpu(rep->mr_bytes));
-	/* Fetched before it was opened again, maybe with other rights. */
-	WRITE_ONCE(client->stale, true);
+	/* Pairs with region_remote(): of this opening are these. */
+	smp_mb__before_atomic();
+	atomic_inc(&client->opening);
 	return 0;
 }
 
@@ -77,8 +81,10 @@ void tally_region_error(struct tally_handle *handle, int err)
 {
 	struct region_client *client = handle->part;
 
-	if (client)
-		WRITE_ONCE(client->stale, true);
+	if (!client)
+		return;
+	atomic_inc(&client->opening);
+	tally_xfer_ended(handle);
 }
 
 void tally_region_release(struct tally_handle *handle)
@@ -93,16 +99,24 @@ void tally_region_release(struct tally_handle *handle)
 	kfree(client);
 }
 
-/* Room for the keys of this session; forgets all others. */
-static int region_keys_prepare(struct tally_handle *handle, u64 session)
+static bool region_reopened(const struct tally_xfer_args *args)
 {
-	struct region_client *client = handle->part;
+	struct region_client *client = args->handle->part;
 
-	if (!xchg(&client->stale, false) && client->keys &&
-	    client->session == session)
+	return atomic_read(&client->opening) != args->opening;
+}
+
+/* Room for the keys of this session and opening; forgets all others. */
+static int region_keys_prepare(const struct tally_xfer_args *args)
+{
+	struct region_client *client = args->handle->part;
+
+	if (client->keys && client->session == args->session->id &&
+	    client->keys_opening == args->opening)
 		return 0;
 	kvfree(client->keys);
-	client->session = session;
+	client->session = args->session->id;
+	client->keys_opening = args->opening;
 	client->count = READ_ONCE(client->mrs);
 	client->keys = kvcalloc(client->count, sizeof(*client->keys),
 				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -173,13 +187,16 @@ static int region_keys_fetch(const struct tally_xfer_args *args, u32 first)
 static int region_key(const struct tally_xfer_args *args, u32 index,
 		      struct tally_xfer_key *key)
 {
-	struct tally_handle *handle = args->handle;
-	struct region_client *client = handle->part;
+	struct region_client *client = args->handle->part;
 	int err;
 
 	if (mutex_lock_killable(&client->lock))
 		return -EINTR;
-	err = region_keys_prepare(handle, args->session->id);
+	if (region_reopened(args)) {
+		mutex_unlock(&client->lock);
+		return -EAGAIN;
+	}
+	err = region_keys_prepare(args);
 	if (!err && index >= client->count)
 		err = -ENOTCONN;
 	if (!err && !client->keys[index].valid)
@@ -189,7 +206,21 @@ static int region_key(const struct tally_xfer_args *args, u32 index,
 	else
 		client->session = 0;
 	mutex_unlock(&client->lock);
+	/* Not as it was opened then, but maybe as it will be. */
+	if ((err == -ENOTCONN || err == -EACCES) && region_reopened(args))
+		err = -EAGAIN;
 	return err;
+}
+
+/* By the rights it was opened with, as it is inside. */
+static int region_check(const struct tally_xfer_args *args)
+{
+	if (region_reopened(args))
+		return -EAGAIN;
+	if (args->write &&
+	    READ_ONCE(args->handle->view->access) != TALLY_ACCESS_RW)
+		return -EACCES;
+	return 0;
 }
 
 /*
@@ -204,7 +235,7 @@ static void region_wrote(const struct tally_xfer_args *args, u32 lane)
 	set_bit(lane % TALLY_LANES_MAX, &client->dirty);
 }
 
-/* The handle has been entered; the transfer leaves it. */
+/* The handle has been opened. */
 static ssize_t region_remote(struct tally_handle *handle,
 			     struct iov_iter *iter, u64 pos, u32 lane,
 			     bool write, const struct tally_until *until)
@@ -215,26 +246,19 @@ static ssize_t region_remote(struct tally_handle *handle,
 		.lane = lane,
 		.pos = pos,
 		.write = write,
-		.unit = READ_ONCE(client->unit),
+		.opening = atomic_read_acquire(&client->opening),
 		.session = tally_view_session(handle->view),
 		.until = *until,
 		.key = region_key,
+		.check = region_check,
 		.wrote = write ? region_wrote : NULL,
 	};
 	ssize_t ret;
 
-	/* By the rights it was opened with, as it is inside. */
-	if (write && READ_ONCE(handle->view->access) != TALLY_ACCESS_RW) {
-		tally_session_put(args.session);
-		tally_handle_leave(handle);
-		return -EACCES;
-	}
-	if (!args.session) {
-		ret = tally_handle_no_conn(handle);
-		tally_handle_leave(handle);
-		return ret;
-	}
-	ret = tally_xfer_run(&args, iter);
+	if (!args.session)
+		return tally_handle_no_conn(handle);
+	args.unit = READ_ONCE(client->unit);
+	ret = region_check(&args) ?: tally_xfer_run(&args, iter);
 	tally_session_put(args.session);
 	/* Of several chunks, one may be refused and the others unknown. */
 	if (ret == -EACCES || ret == -EREMOTEIO)
@@ -279,10 +303,11 @@ static ssize_t region_try(struct tally_handle *handle, struct iov_iter *iter,
 	ret = tally_handle_enter(handle, tally_until_left(until));
 	if (ret)
 		return ret;
-	if (!handle->object)
-		return region_remote(handle, iter, pos, lane, write, until);
-	ret = region_local(handle, iter, pos, write);
+	if (handle->object)
+		ret = region_local(handle, iter, pos, write);
 	tally_handle_leave(handle);
+	if (!handle->object)
+		ret = region_remote(handle, iter, pos, lane, write, until);
 	return ret;
 }
 
@@ -393,8 +418,29 @@ static int region_remote_zero(struct tally_handle *handle, u64 offset, u32 bytes
 		return tally_handle_no_conn(handle);
 	err = tally_session_call(s, TALLY_MSG_REGION_ZERO, &msg, sizeof(msg),
 				 NULL, &len, tally_until_left(until));
+	/* Refused, as rights changed since it was opened. */
+	if (err == -ENOTCONN && READ_ONCE(handle->view->session) == s &&
+	    READ_ONCE(handle->error) == err)
+		err = -EAGAIN;
 	tally_session_put(s);
 	return err;
+}
+
+static int region_zero_part(struct tally_handle *handle, u64 pos, u32 len,
+			    const struct tally_until *until)
+{
+	int err;
+
+	err = tally_view_may_write(handle->view, until) ?:
+	      tally_handle_enter(handle, tally_until_left(until));
+	if (err)
+		return err;
+	if (handle->object)
+		tally_region_home_zero(tally_region_home(handle->object), pos,
+				       len);
+	tally_handle_leave(handle);
+	/* Not inside: FORGOTTEN waits for what is. */
+	return handle->object ? 0 : region_remote_zero(handle, pos, len, until);
 }
 
 /**
@@ -420,17 +466,10 @@ int tally_region_zero(struct tally_handle *handle)
 
 	for (; !err && pos < handle->size; pos += len) {
 		len = min_t(u64, handle->size - pos, TALLY_REGION_ZERO_MAX);
-		err = tally_view_may_write(handle->view, &until) ?:
-		      tally_handle_enter(handle, tally_until_left(&until));
-		if (err)
-			break;
-		if (handle->object)
-			tally_region_home_zero(tally_region_home(handle->object),
-					       pos, len);
-		else
-			err = region_remote_zero(handle, pos, len, &until);
-		tally_handle_leave(handle);
-		if (fatal_signal_pending(current))
+		do
+			err = region_zero_part(handle, pos, len, &until);
+		while (err == -EAGAIN);
+		if (!err && fatal_signal_pending(current))
 			err = -EINTR;
 	}
 	return err;

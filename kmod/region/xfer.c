@@ -6,6 +6,10 @@
  * operation completes when its QP dies. A caller whose buffer is kernel memory
  * waits instead: nothing else keeps that memory alive.
  *
+ * Only a chunk in flight is inside the handle. What else a transfer waits for (its
+ * caller's pages, keys, room) may take any time, and the home waits for none of it
+ * when it wants the object forgotten.
+ *
  * Not by rdma_rw_ctx_*(), which are as fast (1.00 of the same requests posted
  * plainly, from 4 KiB to 1 MiB: "tally bench figure rw"), but post by themselves,
  * past the conn's queue, its credit of Reads and its sweep at the end of a QP.
@@ -14,7 +18,8 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
+#include <linux/wait.h>
+#include "base/delay.h"
 #include "base/trace.h"
 #include "region/chunk.h"
 #include "region/pages.h"
@@ -95,6 +100,8 @@ struct xfer {
 
 static struct workqueue_struct *xfer_wq;
 static atomic_t xfer_ids;
+/* For room on a device. */
+static DECLARE_WAIT_QUEUE_HEAD(xfer_wait);
 
 static enum dma_data_direction xfer_dir(const struct xfer *x)
 {
@@ -150,7 +157,6 @@ static void xfer_cleanup(struct work_struct *work)
 
 	for (i = 0; i < x->slots; i++)
 		xfer_slot_release(x->slot + i);
-	tally_handle_leave(x->args.handle);
 	tally_handle_put(x->args.handle);
 	kvfree(x);
 }
@@ -167,12 +173,9 @@ static void xfer_free(struct kref *ref)
 
 static void xfer_bytes_put(struct xfer_slot *slot)
 {
-	atomic_t *busy = &slot->dev->busy_bytes;
-
-	atomic_sub(slot->bytes, busy);
-	/* Pairs with the barrier between adding to the queue and looking. */
-	smp_mb__after_atomic();
-	wake_up_var(busy);
+	atomic_sub(slot->bytes, &slot->dev->busy_bytes);
+	if (wq_has_sleeper(&xfer_wait))
+		wake_up_all(&xfer_wait);
 }
 
 /* The last one may go beyond the limit, so that large ones get there, too. */
@@ -190,15 +193,35 @@ static bool xfer_bytes_fit(atomic_t *busy, u32 bytes)
 /* Bulk must not fill the queues of a device that also carries leases. */
 static int xfer_bytes_get(struct xfer_slot *slot)
 {
+	const struct tally_xfer_args *args = &slot->xfer->args;
 	atomic_t *busy = &slot->dev->busy_bytes;
+	bool fit = false;
+	long left = tally_until_left(&args->until);
 
 	slot->bytes = max_t(u32, slot->pages.len, XFER_LEAST);
-	if (wait_var_event_killable(busy, xfer_bytes_fit(busy, slot->bytes)))
-		return -EINTR;
-	if (tally_until_left(&slot->xfer->args.until))
+	if (!left)
+		return -ETIMEDOUT;
+	left = wait_event_killable_timeout(xfer_wait,
+					   READ_ONCE(args->handle->error) ||
+					   (fit = xfer_bytes_fit(busy, slot->bytes)),
+					   left);
+	if (fit)
 		return 0;
-	xfer_bytes_put(slot);
-	return -ETIMEDOUT;
+	if (left < 0)
+		return -EINTR;
+	return left ? -EAGAIN : -ETIMEDOUT;
+}
+
+/**
+ * tally_xfer_ended - a handle has an error: nothing waits for room for it
+ * @handle: which
+ *
+ * Context: any.
+ */
+void tally_xfer_ended(struct tally_handle *handle)
+{
+	if (wq_has_sleeper(&xfer_wait))
+		wake_up_all(&xfer_wait);
 }
 
 static void xfer_op_done(struct tally_op *op)
@@ -210,6 +233,7 @@ static void xfer_op_done(struct tally_op *op)
 	if (!op->status && x->args.wrote)
 		x->args.wrote(&x->args, slot->lane);
 	xfer_bytes_put(slot);
+	tally_handle_leave(x->args.handle);
 	complete(&slot->finished);
 	kref_put(&x->ref, xfer_free);
 }
@@ -278,6 +302,24 @@ static int xfer_fill(struct xfer_slot *slot, u32 len)
 	return xfer_bytes_get(slot);
 }
 
+/* Nothing is waited for from here until the chunk is on its way. */
+static int xfer_enter(struct xfer_slot *slot)
+{
+	struct tally_xfer_args *args = &slot->xfer->args;
+	int err;
+
+	tally_delay(XFER);
+	err = tally_handle_try_enter(args->handle);
+	if (!err) {
+		err = args->check(args);
+		if (err)
+			tally_handle_leave(args->handle);
+	}
+	if (err)
+		xfer_bytes_put(slot);
+	return err;
+}
+
 /* Send the next chunk from a free slot. */
 static int xfer_send(struct xfer *x)
 {
@@ -294,7 +336,8 @@ static int xfer_send(struct xfer *x)
 		return err;
 	slot->xfer = x;
 	slot->lane = lane;
-	err = xfer_take_lane(slot, lane) ?: xfer_fill(slot, chunk.len);
+	err = xfer_take_lane(slot, lane) ?: xfer_fill(slot, chunk.len) ?:
+	      xfer_enter(slot);
 	if (err) {
 		xfer_slot_release(slot);
 		return err;
@@ -352,7 +395,7 @@ static void xfer_drive(struct xfer *x)
 		if (x->head - x->tail == x->slots)
 			xfer_reap(x);
 		else if (READ_ONCE(x->args.handle->error))
-			x->err = -EAGAIN;	/* the home waits for our end */
+			x->err = -EAGAIN;	/* may have ended its lanes, too */
 		else
 			x->err = xfer_send(x);
 	}
@@ -389,16 +432,16 @@ static struct xfer *xfer_create(const struct tally_xfer_args *args,
 
 /**
  * tally_xfer_run - move bytes between an iterator and another node
- * @args: what and where; the handle has been entered
+ * @args: what and where; the handle has been opened
  * @iter: user, kvec or bvec iterator
  *
- * The handle is left in any case, when nothing of the transfer is on the wire
- * any more, which may be after the return. @iter is advanced by the result.
+ * The handle is left when nothing of the transfer is on the wire any more, which may
+ * be after the return. @iter is advanced by the result.
  *
  * Context: process; sleeps, killable.
  * Return: bytes of the acknowledged prefix, or an errno if there are none:
- * -EFAULT, -ENOMEM, -ENOTCONN, -ETIMEDOUT, -EINTR: nothing was sent; -EAGAIN:
- * nothing was sent, as the handle has ended;
+ * -EFAULT, -ENOMEM, -ENOTCONN, -ETIMEDOUT, -EINTR, -EIDRM: nothing was sent; -EAGAIN:
+ * nothing was sent, as the handle has to be opened again;
  * -EACCES: the target refused; -EREMOTEIO: unknown.
  */
 ssize_t tally_xfer_run(const struct tally_xfer_args *args,
@@ -408,10 +451,8 @@ ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 	size_t left = iov_iter_count(iter);
 	ssize_t ret;
 
-	if (!x) {
-		tally_handle_leave(args->handle);
+	if (!x)
 		return -ENOMEM;
-	}
 	trace_tally_xfer_begin(x->id, args->session->id,
 			       args->handle->view->remote_id, args->handle->id,
 			       args->write, args->pos, left);
@@ -424,8 +465,6 @@ ssize_t tally_xfer_run(const struct tally_xfer_args *args,
 	iov_iter_revert(iter, left - iov_iter_count(iter) - x->done);
 	if (x->abandoned)
 		tally_handle_get(args->handle);
-	else
-		tally_handle_leave(args->handle);
 	kref_put(&x->ref, xfer_free);
 	return ret;
 }

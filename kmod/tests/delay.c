@@ -48,6 +48,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_FORGET]	 = "forget",
 	[TALLY_DELAY_ATTACHED]	 = "attached",
 	[TALLY_DELAY_SET_OWNER]	 = "set_owner",
+	[TALLY_DELAY_XFER]	 = "xfer",
 };
 
 static struct delay delays[__TALLY_DELAYS];
