@@ -30,7 +30,7 @@ enum tally_lmsg_type {
 	TALLY_LM_GRANT		= 17,	/* gen, pass, mode */
 	TALLY_LM_SUCC		= 18,	/* gen, next_{slot,session,gen}, pass */
 	TALLY_LM_REVOKE		= 19,	/* gen, 0: a fast tenure; mode, flags */
-	TALLY_LM_CANCELLED	= 20,
+	TALLY_LM_CANCELLED	= 20,	/* gen: of a place that is taken back, or 0 */
 	TALLY_LM_DENIED		= 21,
 	TALLY_LM_UPGRADED	= 22,	/* gen of the new X tenure, pass */
 	TALLY_LM_SYNCED		= 23,	/* RESYNC of this lock is processed */
@@ -46,7 +46,7 @@ enum tally_lmsg_type {
 #define TALLY_LMODE_S		2	/* shared */
 
 #define TALLY_LMF_TRY		0x01	/* ENQUEUE, RESYNC: do not wait */
-#define TALLY_LMF_CANC		0x02	/* RESYNC: the request was cancelled */
+#define TALLY_LMF_CANC		0x02	/* RESYNC: the request was cancelled; REL: never had */
 #define TALLY_LMF_HELD_S	0x04	/* RESYNC: held in shared mode */
 #define TALLY_LMF_UPG		0x08	/* RESYNC: upgrade asked */
 #define TALLY_LMF_VALUE		0x10	/* a value block follows */

@@ -9,7 +9,7 @@ void client_init(u32 node, u32 lock, bool up)
 
 	*s = (struct seat){ .want = s->want + 1 };
 	tally_lc_init(&s->lc, slot, w.node[node].session,
-		      slot <= TALLY_LW_BIT_SLOT_MAX, up);
+		      !w.load->cpu && slot <= TALLY_LW_BIT_SLOT_MAX, up);
 	client_step(node, lock, (struct tally_lc_event){
 		.kind = TALLY_LCE_SET,
 		.cache = w.load->cache,
@@ -141,13 +141,16 @@ static void client_handed(const struct event *ev)
 	bool lost = w.load->fault && percent(1);
 	struct snode *n = &w.node[to];
 
-	if (n->val && !lost && n->session == ev->msg.next_session)
+	if (n->session == ev->msg.next_session && node_evil(to))
+		evil_hears(to, ev->lock, &ev->msg);
+	else if (n->val && !lost && n->session == ev->msg.next_session)
 		client_step(to, ev->lock, (struct tally_lc_event){
 			.kind = TALLY_LCE_MSG, .msg = ev->msg,
 		});
 	else
 		lost = true;
-	if (lost || (w.load->fault && percent(1)))
+	if (!node_evil(ev->node) &&
+	    (lost || (w.load->fault && percent(1))))
 		queue_put((struct event){
 			.kind = EV_HAND_BAD, .node = ev->node,
 			.lock = ev->lock, .msg = ev->msg,
@@ -166,7 +169,9 @@ void client_event(const struct event *ev)
 			client_done(ev, false);
 		break;
 	case EV_TO_CLIENT:
-		if (ev->link == n->link && !n->broken)
+		if (node_evil(ev->node))
+			evil_hears(ev->node, ev->lock, &ev->msg);
+		else if (ev->link == n->link && !n->broken)
 			client_step(ev->node, ev->lock, (struct tally_lc_event){
 				.kind = TALLY_LCE_MSG, .msg = ev->msg,
 				.linked = client_linked(ev->msg.next_slot),

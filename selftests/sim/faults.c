@@ -15,7 +15,7 @@ static void fault_put(u8 kind, u32 node, u64 after)
 
 static void fault_break(void)
 {
-	u32 node = random_below(w.load->nodes);
+	u32 node = random_below(w.load->nodes - w.load->evil);
 	struct snode *n = &w.node[node];
 	u64 client = random_below(w.load->lease / 10);
 	u64 home = random_below(w.load->lease / 10);
@@ -153,6 +153,8 @@ void fault_event(const struct event *ev)
 {
 	if (ev->kind == EV_FAULT)
 		fault_break();
+	else if (ev->kind == EV_EVIL)
+		evil_event(ev->node);
 	else if (ev->link != w.node[ev->node].link)
 		return;
 	else if (ev->kind == EV_CLIENT_DOWN)

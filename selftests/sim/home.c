@@ -7,7 +7,8 @@ void home_init(u32 lock)
 	struct slock *l = &w.lock[lock];
 
 	*l = (struct slock){ .token = tally_tenure_first(1) };
-	l->state = tally_lh_init(&l->lh, 0, l->token);
+	l->state = tally_lh_init(&l->lh, w.load->cpu ? TALLY_LH_CPU : 0,
+				 l->token);
 	l->max_x = tally_token(l->token, 0);
 	l->max_any = l->max_x;
 }
@@ -35,17 +36,22 @@ static void home_send(u32 lock, const struct tally_lh_action *a)
 {
 	u32 node = a->slot - SLOT_FIRST;
 	struct snode *n = &w.node[node];
+	struct tally_lmsg msg = a->msg;
 	u64 at;
 
 	if (n->hdown || n->ended)
 		return;
+	if (msg.type == TALLY_LM_GRANT || msg.type == TALLY_LM_UPGRADED)
+		msg.pass = pass_of(lock, msg.gen);
+	if (msg.type == TALLY_LM_SUCC && msg.next_slot)
+		msg.pass = pass_of(lock, msg.next_gen) ^ pass_of(lock, msg.gen);
 	w.result->messages++;
 	/* The home sends where it is, without a work item. */
 	at = home_work() + message_time() + w.costs->work;
 	at = in_turn(&n->to_client, at, 0);
 	queue_put((struct event){
 		.kind = EV_TO_CLIENT, .node = node, .lock = lock,
-		.link = n->link, .msg = a->msg,
+		.link = n->link, .msg = msg,
 	}, at);
 }
 
@@ -63,7 +69,10 @@ static void home_act(u32 lock, const struct tally_lh_action *a)
 	case TALLY_LHA_VALUE_BAD:
 		break;
 	case TALLY_LHA_VIOLATION:
-		wrong("the home takes a client's message for a violation");
+		if (node_evil(a->slot - SLOT_FIRST))
+			w.node[a->slot - SLOT_FIRST].accused = true;
+		else
+			wrong("the home takes a client's message for a violation");
 		break;
 	case TALLY_LHA_WORD_BAD:
 		wrong("the home finds the word bad");
@@ -108,13 +117,15 @@ static void home_heard(const struct event *ev)
 	struct snode *n = &w.node[ev->node];
 	u32 lock;
 
-	if (ev->link != n->link || n->broken || n->ended)
+	if (ev->link != n->link || n->broken || n->ended || n->accused)
 		return;
 	if (ev->kind == EV_TO_HOME) {
 		home_step(ev->lock, (struct tally_lh_event){
 			.kind = TALLY_LHE_MSG,
 			.node = home_node(ev->node, ev->lock, true),
-			.proven = true,
+			.proven = w.load->trusting ||
+				  (ev->msg.pass && ev->msg.pass ==
+				   pass_of(ev->lock, ev->msg.gen)),
 			.msg = ev->msg,
 		});
 		return;

@@ -10,7 +10,7 @@
  * the format of bench.json.
  *
  *   -s  where random numbers begin (1)
- *   -g  grants of the runs with faults, together (1000000)
+ *   -g  grants of the runs with faults or liars, together (1000000)
  *   -j  where to put figures
  */
 #include <getopt.h>
@@ -46,6 +46,25 @@ static const struct chaos chaos[] = {
 		.shared = 30, .odd = 30, .hot = 100, .cache = true,
 		.fault = 500 * US, .lease = 2 * MS,
 	}, 1000 },
+	{ "12 nodes, 4 of them evil, links of the others break", {
+		.nodes = 12, .locks = 4, .hold = 5 * US, .think = 20 * US,
+		.shared = 30, .odd = 30, .hot = 40, .fault = 500 * US,
+		.lease = 2 * MS, .evil = 4, .cpu = true,
+	}, 300 },
+	{ "5 nodes, 2 of them evil, all on one lock that nodes keep", {
+		.nodes = 5, .locks = 1, .hold = 5 * US, .think = 10 * US,
+		.shared = 30, .odd = 20, .hot = 100, .cache = true,
+		.budget = 2, .evil = 2, .cpu = true,
+	}, 300 },
+};
+
+/* Goes wrong, as nobody has to show a pass. */
+static const struct chaos trusting = {
+	"a home that believes evil nodes is found out", {
+		.nodes = 5, .locks = 1, .hold = 5 * US, .think = 10 * US,
+		.shared = 30, .odd = 20, .hot = 100, .evil = 2, .cpu = true,
+		.trusting = true, .grants = 100000,
+	}, 300
 };
 
 static void run_chaos(void)
@@ -61,6 +80,8 @@ static void run_chaos(void)
 		costs.jitter = chaos[i].jitter;
 		ok(run(chaos[i].what, &load, &costs, &result), chaos[i].what);
 	}
+	costs.jitter = trusting.jitter;
+	ok(!run(trusting.what, &trusting.load, &costs, &result), trusting.what);
 }
 
 int main(int argc, char **argv)
@@ -84,7 +105,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	printf("KTAP version 1\n1..%zu\n", ARRAY_SIZE(chaos) + rows_count());
+	printf("KTAP version 1\n1..%zu\n", ARRAY_SIZE(chaos) + 1 + rows_count());
 	random_seed(seed);
 	run_chaos();
 	rows_run();

@@ -60,6 +60,9 @@ bool run(const char *what, const struct sim_load *load,
 	if (load->fault)
 		printf("#   %llu breaks, %llu sessions lost\n",
 		       result->faults, result->lost);
+	if (load->evil)
+		printf("#   %llu lies, %llu grants to evil nodes, %llu accused\n",
+		       result->lies, result->stolen, result->accused);
 	if (wrong)
 		printf("# %s at %.3f ms\n", wrong, now / 1e6);
 	return !wrong;

@@ -62,6 +62,9 @@ struct sim_costs {
  * @budget: local users after a recall
  * @fault: ns between two faults; 0: none
  * @lease: ns
+ * @evil: so many of @nodes, the last ones, keep to no rule
+ * @cpu: locks have no words, as where those are kept away from such nodes
+ * @trusting: the home believes what it is told without the pass, which is a mistake
  */
 struct sim_load {
 	u32 nodes;
@@ -77,6 +80,9 @@ struct sim_load {
 	u16 budget;
 	u64 fault;
 	u64 lease;
+	u32 evil;
+	bool cpu;
+	bool trusting;
 };
 
 /**
@@ -95,6 +101,9 @@ struct sim_load {
  * @slowest: the fewest a node had
  * @longest: how often a node had the lock again before another
  * @undone: additions to a word that were taken back
+ * @lies: messages of nodes that keep to no rule
+ * @stolen: locks that they were granted or handed
+ * @accused: sessions of theirs that the home ended for it
  */
 struct sim_result {
 	u64 grants;
@@ -111,6 +120,9 @@ struct sim_result {
 	u64 slowest;
 	u64 longest;
 	u64 undone;
+	u64 lies;
+	u64 stolen;
+	u64 accused;
 };
 
 enum event_kind {
@@ -135,6 +147,7 @@ enum event_kind {
 	EV_LEASE,
 	EV_END,
 	EV_REJOIN,
+	EV_EVIL,
 	EV_RIVAL_TAKE,
 	EV_RIVAL_EXEC,
 	EV_RIVAL_DONE,

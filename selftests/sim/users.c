@@ -67,6 +67,7 @@ static void user_count(u32 node, bool managed, u64 wait)
 	/* On the word there is no waiter to recall the lock for. */
 	w.again = node == w.last && managed ? w.again + 1 : 1;
 	w.last = node;
+	w.granted_at = now;
 	if (w.again > w.result->longest)
 		w.result->longest = w.again;
 	if (w.result->grants < w.load->grants)

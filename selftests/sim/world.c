@@ -43,8 +43,10 @@ static void world_make(void)
 		w.node[node].val = true;
 		for (lock = 0; lock < w.load->locks; lock++)
 			client_init(node, lock, true);
-		user_come(node);
+		if (!node_evil(node))
+			user_come(node);
 	}
+	evil_init();
 	if (w.load->fault)
 		queue_put((struct event){ .kind = EV_FAULT }, w.load->fault);
 }
@@ -55,6 +57,7 @@ static void world_free(void)
 	free(w.lock);
 	free(w.seat);
 	free(w.wait);
+	evil_exit();
 }
 
 static void world_event(const struct event *ev)
@@ -89,13 +92,14 @@ static void world_check_quiet(void)
 
 	for (lock = 0; lock < w.load->locks; lock++) {
 		struct slock *l = &w.lock[lock];
-		u64 word = l->lh.hm == TALLY_LH_MAN ? TALLY_LW_W : 0;
+		u64 word = l->lh.hm == TALLY_LH_MAN && !l->lh.cpu ?
+			   TALLY_LW_W : 0;
 
 		if (l->lh.head || l->lh.suc_gen[0])
 			wrong("a user waits for ever");
 		if (l->writers || l->readers)
 			wrong("a user is inside for ever");
-		for (node = 0; node < w.load->nodes; node++) {
+		for (node = 0; node < w.load->nodes - w.load->evil; node++) {
 			struct seat *s = seat_of(node, lock);
 
 			if (s->asking)

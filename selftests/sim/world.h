@@ -44,7 +44,8 @@ struct seat {
  * @syncing: resumed, the snapshot is not complete
  * @val: the lease is valid
  * @ended: the home has ended the session
- * @lease_at: when the lease ends unless it is resumed
+ * @accused: an evil one, which the home ends
+ * @lease_at: when the lease ends unless it is resumed; of an evil one: in any case
  * @cut: word operations of the broken link execute before that
  * @to_home: when the last message arrives there
  * @to_client: when the last message arrives here
@@ -61,6 +62,7 @@ struct snode {
 	bool syncing;
 	bool val;
 	bool ended;
+	bool accused;
 	u64 lease_at;
 	u64 cut;
 	u64 to_home;
@@ -103,6 +105,7 @@ struct world {
 	u64 home_free;	/* when the worker at the home's tables is */
 	u32 last;	/* node that was granted a lock */
 	u64 again;	/* times, one after the other */
+	u64 granted_at;	/* when a user had a lock last */
 	u64 *wait;	/* times from request to grant */
 	bool over;	/* no new users, no new faults */
 	const char *wrong;
@@ -141,6 +144,15 @@ void home_init(u32 lock);
 void home_step(u32 lock, struct tally_lh_event ev);
 void home_event(const struct event *ev);
 void word_exec(const struct event *ev);
+
+/* evil.c */
+bool node_evil(u32 node);
+void evil_init(void);
+void evil_exit(void);
+void evil_hears(u32 node, u32 lock, const struct tally_lmsg *msg);
+void evil_event(u32 node);
+/* What shows that one has, or had, a tenure. */
+u64 pass_of(u32 lock, u64 gen);
 
 /* faults.c */
 void fault_event(const struct event *ev);
