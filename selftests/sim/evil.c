@@ -166,17 +166,18 @@ static void evil_say(u32 node, u32 lock)
 	struct seat *s = seat_of(node, lock);
 	u32 what = random_below(100);
 
-	if (what < 45) {
+	if (what < 15) {
+		evil_hand(node, lock, &known_of(node, lock)[random_below(3)]);
+		return;
+	}
+	if (what < 60) {
 		if (s->asking && !percent(1))
 			return;
 		s->asking = true;
 		msg.mode = percent(30) ? TALLY_LMODE_S : TALLY_LMODE_X;
 		msg.flags = percent(10) ? TALLY_LMF_TRY : 0;
-	} else if (what < 60) {
-		msg.type = TALLY_LM_CANCEL;
 	} else if (what < 75) {
-		evil_hand(node, lock, &known_of(node, lock)[random_below(3)]);
-		return;
+		msg.type = TALLY_LM_CANCEL;
 	} else {
 		msg = evil_message(node, lock);
 		/* That is only said after a break: evil_resume(). */
