@@ -33,6 +33,7 @@ struct rep_open {
 	uint64_t size;
 	uint32_t word, mrs, mr_bytes;
 	uint8_t type, lock_class, reserved[6];
+	uint64_t lock_last;
 } __attribute__((packed));
 
 struct rep_stat {

@@ -12,7 +12,8 @@
 static bool counter_valid(const struct tally_rep_open *rep)
 {
 	return !rep->size && !rep->mrs && !rep->mr_bytes && !rep->lock_class &&
-	       !rep->lock_cache && !rep->lock_grants && !rep->lock_ms;
+	       !rep->lock_cache && !rep->lock_grants && !rep->lock_ms &&
+	       !rep->lock_last;
 }
 
 static int counter_fs_take(struct tally_object *object,

@@ -805,6 +805,7 @@ int tally_lock_client_attach(struct tally_handle *handle,
 		.grants = be16_to_cpu(rep->lock_grants),
 		.ms = be16_to_cpu(rep->lock_ms),
 	};
+	c->last = be64_to_cpu(rep->lock_last);
 	if (handle->part) {
 		/* Opened anew, be it in the same session: it is bound anew, too. */
 		if (c->lc.st == TALLY_LC_DEAD)

@@ -100,6 +100,7 @@ struct tally_lock_way {
  * @lock: protects all but @handle; any context
  * @error: what its users get instead of -ENOTCONN, 0: that
  * @set: settings, from the home
+ * @last: what the table begins with, from the home
  * @lc: the state table
  * @queue: requests that wait behind @wanted
  * @holders: requests that have the lock
@@ -136,6 +137,7 @@ struct tally_lock_client {
 	struct tally_session *session;
 	spinlock_t lock;	/* all but @handle */
 	struct tally_lock_set set;
+	u64 last;
 	int error;
 	struct tally_lc lc;
 	struct list_head queue;

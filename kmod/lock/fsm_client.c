@@ -1200,16 +1200,18 @@ static void lc_lease_lost(struct tally_lc *lc)
 }
 
 /*
- * Start a lock for a new session.  @word: the node uses the word: nic arena and
- * slot in the bitmap; @up: the link is up.  Nothing is cached and the budget is
- * 0 until TALLY_LCE_SET.
+ * Start a lock that was opened in a session.  @last: what OPEN said: of none of
+ * these generations is a tenure of ours to come; @word: the node uses the word: nic
+ * arena and slot in the bitmap; @up: the link is up.  Nothing is cached and the
+ * budget is 0 until TALLY_LCE_SET.
  */
-void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,
-		   bool up)
+void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, u64 last,
+		   bool word, bool up)
 {
 	*lc = (struct tally_lc){
 		.slot = slot,
 		.session = session,
+		.last = last,
 		.word = word,
 		.up = up,
 	};

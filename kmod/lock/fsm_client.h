@@ -104,9 +104,11 @@
  * administrator.  @bug in the list of actions: an invariant of the driver or of
  * the table is broken, WARN_ON_ONCE().
  *
- * Life.  An lc keeps @last, the highest generation accepted.  Keep the lc until
- * the session ends: a fresh one in the same session would take a repeated
- * GRANT of an old tenure for a new one.
+ * Life.  An lc keeps @last, the highest generation accepted: a HANDOVER of an old
+ * tenure may still be on its way, and names the same session.  The home gives
+ * none twice, so an lc that is tally_lc_idle(), with all that it sent received,
+ * may be closed, and a later one opened in the same session, if that begins with
+ * the highest generation that the home had given by then.
  */
 
 /* What the node has of the lock. */
@@ -187,7 +189,8 @@ struct tally_lc_actions;
  * @gen: generation of the managed tenure, else 0
  * @pass: what shows the home that we have that tenure
  * @tenure: tenure number of the fast or managed tenure
- * @last: highest generation ever accepted
+ * @last: highest generation that cannot be one of a tenure to come: accepted, or
+ *	given to others before the lock was opened
  * @session: this node's session at the home
  * @early: generation a SUCC or REVOKE came for before its grant, 0: none
  * @parked: generation of a HANDOVER that waits for SYNCED, 0: none
@@ -322,8 +325,8 @@ struct tally_lc_actions {
 	struct tally_lc_action a[TALLY_LC_ACTIONS];	/* the actions */
 };
 
-void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, bool word,
-		   bool up);
+void tally_lc_init(struct tally_lc *lc, u16 slot, u64 session, u64 last,
+		   bool word, bool up);
 void tally_lc_step(struct tally_lc *lc, const struct tally_lc_event *ev,
 		   struct tally_lc_actions *out);
 bool tally_lc_idle(const struct tally_lc *lc);

@@ -28,11 +28,11 @@ static bool lh_on_record(const struct tally_lh *lh,
 	       node->gen || node->mode;
 }
 
-/* Does the table point to @node no more, nor know by it what came of cur? */
+/* Has @node nothing, and is nothing promised to it? It may have handed cur over. */
 bool tally_lh_node_idle(const struct tally_lh *lh,
 			const struct tally_lh_node *node)
 {
-	return lh->via != node && !lh_on_record(lh, node);
+	return !lh_on_record(lh, node);
 }
 
 /* ---- waiters, holders, and what is sent to them ---- */

@@ -30,8 +30,9 @@
  *
  * Nodes.  The driver makes a tally_lh_node before the first message of a
  * session on this lock comes in and passes it with every event of that session.
- * It may free it after SESSION_END, or when tally_lh_node_idle() and the
- * session has nothing in the word.  A session that attaches again has a new
+ * It may free it after SESSION_END, which it also gives to close a lock for a
+ * session that goes on, if that is tally_lh_node_idle() and has nothing in the
+ * word; before that RESYNC_END, if the node is not @up.  A session that attaches again has a new
  * one.  The home's own users are a client like the others, in slot 1, whose
  * tally_lc is linked to this table by calls: their messages go through a local
  * queue, not through recursion, and their word operations through the loopback

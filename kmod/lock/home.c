@@ -491,6 +491,7 @@ void tally_lock_home_fill(struct tally_object *object, struct tally_open *open,
 	rep->lock_cache = h->set.cache;
 	rep->lock_grants = cpu_to_be16(h->set.grants);
 	rep->lock_ms = cpu_to_be16(h->set.ms);
+	rep->lock_last = cpu_to_be64(h->lh.ng);
 }
 
 /*
@@ -547,10 +548,43 @@ void tally_lock_home_destroy(struct tally_object *object)
 	kfree(h->answer);
 }
 
+/* Under h->lock. */
+static void home_event(struct tally_lock_home *h, struct tally_lh_node *node,
+		       u8 kind, const struct tally_lmsg *msg)
+{
+	struct tally_lh_event ev = {
+		.kind = kind,
+		.node = node,
+		.slot = node->slot,
+	};
+
+	if (msg) {
+		ev.msg = *msg;
+		ev.proven = msg->pass && msg->pass == home_pass(h, msg->gen);
+	}
+	tally_lock_home_step(h, &ev);
+}
+
+/* Under h->lock: has a session that closed the lock nothing of it any more? */
+static bool home_is_idle(struct tally_lock_home *h, struct tally_lh_node *node)
+{
+	u64 state;
+
+	/* What it gave back on a link that broke it lists in no snapshot. */
+	if (!node->up)
+		home_event(h, node, TALLY_LHE_RESYNC_END, NULL);
+	state = tally_lock_home_word(h);
+	return tally_lh_node_idle(&h->lh, node) &&
+	       tally_lw_owner(state) != node->slot &&
+	       !(tally_lw_bits(state) & tally_lh_slot_mask(node->slot));
+}
+
 /*
  * A session closed the lock, or has ended. What it has is taken from it when
  * its session ends, and that may be later: a lock of class external waits for
  * the lease. A session that goes on and has something still broke the protocol.
+ * One that has not may open it again: what it handed over is granted once more,
+ * as it will not say that it was lost.
  */
 void tally_lock_home_close(struct tally_open *open)
 {
@@ -559,21 +593,19 @@ void tally_lock_home_close(struct tally_open *open)
 	struct tally_lock_home *h = tally_lock_home(open->object);
 	bool over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
 	bool given_up = !over && tally_attach_withdrawn(open->attach);
-	bool fence = false, idle, dead;
-	u64 state;
+	bool fence = false, dead;
 
 	mutex_lock(&h->lock);
 	dead = h->dead;
-	state = tally_lock_home_word(h);
-	idle = tally_lh_node_idle(&h->lh, &lo->n) &&
-	       tally_lw_owner(state) != lo->n.slot &&
-	       !(tally_lw_bits(state) & tally_lh_slot_mask(lo->n.slot));
 	if (hlist_unhashed(&lo->list)) {
 		/* Its session has ended. */
-	} else if (given_up) {
-		/* As it says, and its key is gone: what is left is the home's. */
+	} else if (given_up || (!over && !dead && home_is_idle(h, &lo->n))) {
+		/*
+		 * As it says. Where its rights changed its key is gone: what is
+		 * left is the home's.
+		 */
 		tally_lock_home_session_end(h, s);
-	} else if (h->dead || (!over && idle)) {
+	} else if (dead) {
 		if (over)
 			home_used_by(h, s);
 		hlist_del_init(&lo->list);
@@ -605,23 +637,6 @@ void tally_lock_home_forget(struct tally_open *open)
 		return;
 	guard(mutex)(&h->lock);
 	hlist_del_init(&lo->list);
-}
-
-/* Under h->lock. */
-static void home_event(struct tally_lock_home *h, struct tally_lh_node *node,
-		       u8 kind, const struct tally_lmsg *msg)
-{
-	struct tally_lh_event ev = {
-		.kind = kind,
-		.node = node,
-		.slot = node->slot,
-	};
-
-	if (msg) {
-		ev.msg = *msg;
-		ev.proven = msg->pass && msg->pass == home_pass(h, msg->gen);
-	}
-	tally_lock_home_step(h, &ev);
 }
 
 /* A session says something, or its link breaks; @msg: NULL, or what it says. */
@@ -681,7 +696,7 @@ void tally_lock_home_resync_end(struct tally_open *open)
 }
 
 /*
- * Under h->lock: a client is fenced, and what it had is free; its slot is taken
+ * Under h->lock: a client is fenced, or closed the lock, and what it had is free; its slot is taken
  * until its field is out of the word.
  */
 void tally_lock_home_session_end(struct tally_lock_home *h,

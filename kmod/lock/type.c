@@ -72,7 +72,8 @@ static const struct tally_type_message lock_messages[] = {
 static bool lock_valid(const struct tally_rep_open *rep)
 {
 	return !rep->size && !rep->mrs && !rep->mr_bytes &&
-	       rep->lock_class <= TALLY_CLASS_REGION && rep->lock_cache <= 1;
+	       rep->lock_class <= TALLY_CLASS_REGION && rep->lock_cache <= 1 &&
+	       be64_to_cpu(rep->lock_last) <= TALLY_TENURE_MAX;
 }
 
 const struct tally_type_ops tally_lock_type = {

@@ -53,7 +53,7 @@ static int lock_bind(struct tally_lock_client *c)
 		err = -ENOTCONN;
 	if (!err && c->lc.st == TALLY_LC_DEAD && !tally_lc_busy(&c->lc) &&
 	    (s ? c->session != s : !c->error)) {
-		tally_lc_init(&c->lc, slot, id, word,
+		tally_lc_init(&c->lc, slot, id, c->last, word,
 			      !s || tally_session_is_live(s));
 		c->pending |= TALLY_LOCK_SET;
 		c->handed = 0;

@@ -26,6 +26,7 @@
 
 #define TALLY_TOKEN_LOCAL_MAX	255
 #define TALLY_TENURE_BITS	42
+#define TALLY_TENURE_MAX	((1ULL << 56) - 1)
 
 static inline u16 tally_lw_owner(u64 state)
 {

@@ -51,6 +51,8 @@ struct tally_msg_open {
  * @reserved: zero
  * @lock_grants: of a lock: budget of local users after a recall, else 0
  * @lock_ms: of a lock: the same in milliseconds, else 0
+ * @lock_last: of a lock: the highest generation that any node was given or promised,
+ *	so that none of those is the opener's, else 0
  */
 struct tally_rep_open {
 	__be32	object;
@@ -65,7 +67,9 @@ struct tally_rep_open {
 	u8	reserved;
 	__be16	lock_grants;
 	__be16	lock_ms;
+	__be64	lock_last;
 } __packed;
+static_assert(sizeof(struct tally_rep_open) == 44);
 
 /**
  * struct tally_rep_stat - whose an arena or object is today

@@ -8,7 +8,7 @@ void client_init(u32 node, u32 lock, bool up)
 	u16 slot = slot_of(node);
 
 	*s = (struct seat){ .want = s->want + 1 };
-	tally_lc_init(&s->lc, slot, w.node[node].session,
+	tally_lc_init(&s->lc, slot, w.node[node].session, 0,
 		      !w.load->cpu && slot <= TALLY_LW_BIT_SLOT_MAX, up);
 	client_step(node, lock, (struct tally_lc_event){
 		.kind = TALLY_LCE_SET,

@@ -166,6 +166,50 @@ static bool step_rejoin(int i)
 	return true;
 }
 
+/* What the home finds when i closes the lock: nothing may be left of it. */
+static void home_close(int i)
+{
+	struct tally_lh_event ev = { .slot = slot_of(i), .node = &W.node[i] };
+
+	if (!W.node[i].up && opt.bug != BUG_CLOSERSY) {
+		ev.kind = TALLY_LHE_RESYNC_END;
+		home_event(ev);
+	}
+	world_require(tally_lh_node_idle(&W.lh, &W.node[i]),
+		      "closed, and the home thinks that it has something");
+	if (opt.bug == BUG_CLOSEVIA && W.lh.via == &W.node[i])
+		W.lh.via = NULL;
+	ev.kind = TALLY_LHE_SESSION_END;
+	home_event(ev);
+}
+
+/*
+ * A client that has nothing of the lock closes it, and opens it again in the same
+ * session: two requests, whose answers come behind what the home said before, when
+ * the one that it was said to is not there any more. What is under way from one
+ * client to another stays that. After a break the request may be repeated in front
+ * of the end of the snapshot.
+ */
+static bool step_reopen(int i)
+{
+	struct xclient *c = &W.c[i];
+	bool resyncing = c->c2h.n == 1 &&
+			 c->c2h.m[0].type == TALLY_LM_RESYNC_END;
+
+	if (!opt.reopen || c->reopened || !c->left || c->broken || c->ended ||
+	    !tally_lc_idle(&c->lc) || c->op.kind || c->ghost.kind ||
+	    c->lc.unsynced || (c->c2h.n && !resyncing))
+		return false;
+	home_close(i);
+	chan_clear(&c->h2c);
+	c->handed = 0;
+	c->handed_to = 0;
+	c->lost = 0;
+	c->reopened = true;
+	client_open(i, resyncing);
+	return true;
+}
+
 static bool step_force(void)
 {
 	if (!opt.force || !W.faults)
@@ -198,6 +242,8 @@ bool world_fault(enum step s, int i)
 		return step_hands_lost(i);
 	case STEP_REJOIN:
 		return step_rejoin(i);
+	case STEP_REOPEN:
+		return step_reopen(i);
 	case STEP_FORCE:
 		return !i && step_force();
 	case STEP_LOOP_BREAK:

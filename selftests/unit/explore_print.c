@@ -19,6 +19,7 @@ static const char *const step_names[STEPS] = {
 	[STEP_HANDS_LOST]	= "HANDOVERs of the dead node are lost",
 	[STEP_NO_LINK]		= "SUCC reaches client, which has no link there",
 	[STEP_REJOIN]		= "node attaches again",
+	[STEP_REOPEN]		= "client closes the lock and opens it again",
 	[STEP_FORCE]		= "administrator breaks the lock",
 	[STEP_LOOP_BREAK]	= "loopback QP breaks",
 	[STEP_GHOST]		= "abandoned operation executes",

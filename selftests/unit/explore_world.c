@@ -393,19 +393,26 @@ void client_event(int i, struct tally_lc_event ev)
 	check_exclusion();
 }
 
-/* A new session of client i. */
-void client_init(int i)
+/* Client i opens the lock; @resyncing: the home has not got all of its snapshot. */
+void client_open(int i, bool resyncing)
 {
 	struct xclient *c = &W.c[i];
 	bool word = !opt.cpu && slot_of(i) <= TALLY_LW_BIT_SLOT_MAX;
+	u64 last = opt.bug == BUG_REOPEN ? 0 : W.lh.ng;
 
-	tally_lc_init(&c->lc, slot_of(i), c->session, word, true);
-	tally_lh_node_init(&W.node[i], slot_of(i), c->session, true);
+	tally_lc_init(&c->lc, slot_of(i), c->session, last, word, true);
+	tally_lh_node_init(&W.node[i], slot_of(i), c->session, !resyncing);
 	client_event(i, (struct tally_lc_event){
 		.kind = TALLY_LCE_SET,
 		.cache = opt.cache,
 		.budget = opt.budget,
 	});
+}
+
+/* A new session of client i. */
+void client_init(int i)
+{
+	client_open(i, false);
 }
 
 /* ---- actions of the home ---- */

@@ -75,6 +75,9 @@ enum bug {
 	BUG_PASSRSY,	/* a resume is believed to have had what was announced */
 	BUG_LEFTTOLD,	/* a place is taken back before its client agrees */
 	BUG_LEFTLAST,	/* who has left its place takes what it is handed */
+	BUG_REOPEN,	/* a lock opened again begins with generation 0 */
+	BUG_CLOSEVIA,	/* one that handed over closes, and is not asked for it */
+	BUG_CLOSERSY,	/* a close in front of the snapshot is no snapshot */
 	BUGS,
 };
 
@@ -103,6 +106,7 @@ struct options {
 	bool loop;	/* the loopback QP may break */
 	bool tokens;	/* token word, CAS and FAA execute one after the other */
 	u8 faults;	/* how many of these */
+	bool reopen;	/* a client closes the lock and opens it again */
 	u8 evil;	/* client 3 says so many things it should not */
 	enum bug bug;
 };
@@ -178,6 +182,7 @@ struct xclient {
 	bool val;	/* the lease is valid at the client */
 	bool ended;	/* the home has ended the session */
 	bool again;	/* it has attached again */
+	bool reopened;	/* it has opened the lock again */
 };
 
 /* What the evil client was told, by the generation it was told of. */
@@ -218,6 +223,7 @@ enum step {
 	STEP_PEER_BREAK,
 	STEP_HANDS_LOST,
 	STEP_REJOIN,
+	STEP_REOPEN,
 	STEP_FORCE,
 	STEP_LOOP_BREAK,
 	STEP_NO_LINK,
@@ -272,6 +278,7 @@ void word_set_w(void);
 void op_exec(struct xop *op, u16 slot);
 void loop_exec(struct xop *op);
 void client_init(int i);
+void client_open(int i, bool resyncing);
 void client_event(int i, struct tally_lc_event ev);
 void home_event(struct tally_lh_event ev);
 u8 pass_of(u64 gen);

@@ -103,6 +103,14 @@ static const struct config configs[] = {
 	{ "crash-x", { L111, .tokens = true, .crash = true, .faults = 1 } },
 	{ "crash-cache", { L111, MIX, .cache = true, .hog = true,
 			   .crash = true, .faults = 1 } },
+	{ "reopen", { L211, .direct = true, .reopen = true } },
+	{ "reopen-modes", { .left = { 2, 2, 0 }, ANY, .cache = true,
+			    .reopen = true } },
+	{ "reopen-cpu", { L211, .cpu = true, .cancel = true, .reopen = true } },
+	{ "reopen-break", { .left = { 2, 1, 0 }, MIX, .direct = true,
+			    .reopen = true, .brk = true, .faults = 1 } },
+	{ "reopen-peer", { .left = { 2, 2, 0 }, .direct = true, .reopen = true,
+			   .pbreak = true, .faults = 1 } },
 	{ "rejoin", { .left = { 1, 1, 0 }, .direct = true, .crash = true,
 		      .rejoin = true, .faults = 1 } },
 	{ "region", { L111, .region = true, .crash = true, .brk = true,
@@ -164,6 +172,16 @@ static const struct config large[] = {
 	{ "crash-all", { L111, ANY, .cache = true, .cancel = true,
 			 .direct = true, .try = true, .crash = true,
 			 .faults = 1 } },
+	{ "reopen-221", { L221, .direct = true, .reopen = true } },
+	{ "reopen-break-any", { .left = { 2, 1, 0 }, ANY, .direct = true,
+				.reopen = true, .brk = true, .faults = 1 } },
+	{ "reopen-cpu-any", { L211, ANY, .cpu = true, .cancel = true,
+			      .reopen = true } },
+	{ "reopen-faults", { .left = { 2, 2, 0 }, .direct = true, .cancel = true,
+			     .reopen = true, .brk = true, .pbreak = true,
+			     .faults = 2 } },
+	{ "reopen-force", { L211, .direct = true, .tokens = true,
+			    .reopen = true, .force = true, .faults = 1 } },
 	{ "rejoin-2", { L111, .direct = true, .crash = true, .rejoin = true,
 			.brk = true, .faults = 2 } },
 	{ "faults-2", { L111, MIX, .brk = true, .crash = true, .faults = 2 } },
@@ -265,6 +283,13 @@ static const struct config bugs[] = {
 			.cancel = true, .evil = 1, .bug = BUG_LEFTTOLD } },
 	{ "LEFTLAST", { L211, .mode = { X, S, X }, .cpu = true, .updown = true,
 			.cancel = true, .evil = 1, .bug = BUG_LEFTLAST } },
+	{ "REOPEN", { L221, .direct = true, .reopen = true,
+		      .bug = BUG_REOPEN } },
+	{ "CLOSEVIA", { L221, .direct = true, .reopen = true, .pbreak = true,
+			.faults = 1, .bug = BUG_CLOSEVIA } },
+	{ "CLOSERSY", { .left = { 2, 1, 0 }, ANY, .direct = true,
+			.reopen = true, .brk = true, .faults = 1,
+			.bug = BUG_CLOSERSY } },
 };
 
 static u64 max_states = 40000000;
@@ -507,7 +532,7 @@ static bool set_option(struct options *o, const char *word)
 		{ "cache", &o->cache }, { "updown", &o->updown },
 		{ "noslot", &o->noslot }, { "nolink", &o->nolink },
 		{ "rejoin", &o->rejoin }, { "pbreak", &o->pbreak },
-		{ "force", &o->force },
+		{ "force", &o->force }, { "reopen", &o->reopen },
 		{ "grace", &o->grace }, { "break", &o->brk },
 		{ "crash", &o->crash }, { "region", &o->region },
 		{ "loop", &o->loop }, { "tokens", &o->tokens },
@@ -525,7 +550,7 @@ static int usage(void)
 	fprintf(stderr,
 		"lock_explore [-L] [-c NAME] [-b NAME] [-o WORD,..] [-l N,N,N] [-M N,N,N] [-B N] [-f N] [-m MILLIONS]\n"
 		"words: hog meet cancel try direct local cache updown cpu noslot nolink grace break\n"
-		"       crash rejoin pbreak force region loop tokens\n");
+		"       crash rejoin reopen pbreak force region loop tokens\n");
 	return 2;
 }
 
