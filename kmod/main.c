@@ -2,6 +2,7 @@
 #include <linux/fs.h>
 #include <linux/module.h>
 #include "client/homes.h"
+#include "client/idle.h"
 #include "client/views.h"
 #include "counter/type.h"
 #include "fs/super.h"
@@ -192,7 +193,8 @@ static int main_message(struct tally_session *s, u16 number, const void *body,
 
 static int main_node_start(struct tally_node *node)
 {
-	return tally_arenas_start(node) ?: tally_views_start(node);
+	return tally_arenas_start(node) ?: tally_views_start(node) ?:
+	       tally_idle_start(node);
 }
 
 static void main_node_stop(struct tally_node *node)
@@ -203,6 +205,7 @@ static void main_node_stop(struct tally_node *node)
 
 static void main_node_free(struct tally_node *node)
 {
+	tally_idle_free(node);
 	tally_views_free(node);
 	tally_arenas_free(node);
 }

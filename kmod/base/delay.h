@@ -11,6 +11,8 @@
 enum tally_delay {
 	/* home: an OPEN is served, and what it opens has not been looked for */
 	TALLY_DELAY_OPEN,
+	/* home: a CLOSE is served, and what it closes has not been looked for */
+	TALLY_DELAY_CLOSE,
 	/* home: keys of a region are made, and the answer is not on its way */
 	TALLY_DELAY_REGION_MAP,
 	/* home: an object is made and has its name, and cannot be found yet */
@@ -49,6 +51,8 @@ enum tally_delay {
 	TALLY_DELAY_FORGET,
 	/* client: ATTACH is answered, and the view does not know yet */
 	TALLY_DELAY_ATTACHED,
+	/* client: another one hands a lock over, and nothing has been made of it */
+	TALLY_DELAY_HANDOVER,
 	/* a file's owner may change it, and has not yet */
 	TALLY_DELAY_SET_OWNER,
 	/* client: a part of a transfer is about to be sent */

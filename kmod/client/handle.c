@@ -9,6 +9,7 @@
 #include "base/name.h"
 #include "base/trace.h"
 #include "client/attach.h"
+#include "client/idle.h"
 #include "client/owed.h"
 #include "object/wire.h"
 #include "session/session.h"
@@ -45,6 +46,8 @@ static int handle_make(struct tally_handle *handle,
 		handle->part = NULL;
 		return err;
 	}
+	if (handle->ops->spare && !handle->object)
+		tally_idle_add(handle);
 	spin_lock_irqsave(&handle->spin, flags);
 	WRITE_ONCE(handle->made, true);
 	spin_unlock_irqrestore(&handle->spin, flags);
@@ -271,6 +274,17 @@ static int handle_open_once(struct tally_handle *handle,
 	return err;
 }
 
+/* Its home has no room for what we have open. */
+static bool handle_make_room(struct tally_handle *handle,
+			     const struct tally_until *until)
+{
+	struct tally_session *s = tally_view_session(handle->view);
+	bool some = s && tally_idle_close(s, until);
+
+	tally_session_put(s);
+	return some;
+}
+
 /**
  * tally_handle_open - open a handle (again) unless it is open
  * @handle: which
@@ -285,12 +299,13 @@ static int handle_open_once(struct tally_handle *handle,
 int tally_handle_open(struct tally_handle *handle,
 		      const struct tally_until *until)
 {
-	int err;
+	int err, tries = HANDLE_TRIES;
 
 	/* With other rights than those it was attached with: attaching waits. */
 	do
 		err = handle_open_once(handle, until);
-	while (err == -EAGAIN);
+	while (err == -EAGAIN ||
+	       (err == -EDQUOT && --tries && handle_make_room(handle, until)));
 	return err;
 }
 
@@ -504,30 +519,55 @@ void tally_handle_forget(struct tally_handle *handle, struct tally_owed *owed)
 }
 
 /*
- * Tell the home that this node uses it no more. Where an operation of this link
- * ended unknown, it may still be executed, and nothing must be promised before
- * the next link or the end of the session.
+ * Wait for a link on which CLOSE can be said. Where an operation of this one ended
+ * unknown, it may still be executed, and nothing must be promised before the next
+ * link or the end of the session.
+ */
+static int handle_close_wait(struct tally_handle *handle,
+			     struct tally_session *s,
+			     const struct tally_until *until)
+{
+	struct tally_view *view = handle->view;
+	int err = 0;
+
+	guard(mutex)(&view->lock);
+	while (!err && view->session == s &&
+	       (!tally_session_is_live(s) ||
+		handle->doubt == READ_ONCE(s->link_nr)))
+		err = tally_view_wait(view, until);
+	return view->session == s ? err : -ENOTCONN;
+}
+
+/*
+ * Tell the home that this node uses it no more. The name is not opened again before
+ * it is known what became of that: a CLOSE that the home does late would end what was
+ * opened after it, so a home that does not answer loses the session. Return: whether
+ * it is closed.
  */
 static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 {
 	/* By then the link is back or the session is OVER. */
 	struct tally_until until =
-		tally_until(2 * msecs_to_jiffies(s->lease_ms));
+		tally_until(max_t(long, HANDLE_CLOSE_WAIT,
+				  2 * msecs_to_jiffies(s->lease_ms)));
 	struct tally_wire_object body = tally_handle_wire(handle);
-	struct tally_view *view = handle->view;
-	u32 len = 0;
-	int err = 0;
+	u32 len;
+	int err;
 
-	mutex_lock(&view->lock);
-	while (!err && view->session == s &&
-	       handle->doubt == READ_ONCE(s->link_nr))
-		err = tally_view_wait(view, &until);
-	mutex_unlock(&view->lock);
-	if (err)
-		return false;
-	until = tally_until(HANDLE_CLOSE_WAIT);
-	return !tally_view_ask(s, TALLY_MSG_CLOSE, &body, sizeof(body), NULL,
-			       &len, &until);
+	for (;;) {
+		if (handle_close_wait(handle, s, &until))
+			return false;
+		len = 0;
+		err = tally_view_ask(s, TALLY_MSG_CLOSE, &body, sizeof(body),
+				     NULL, &len, &until);
+		/* The link broke before it was sent, or there was no memory. */
+		if (err != -ENOTCONN && err != -ENOMEM)
+			break;
+		schedule_timeout_uninterruptible(1);
+	}
+	if (err == -ETIMEDOUT)
+		tally_session_fence(s, err);
+	return !err;
 }
 
 static void handle_release_work(struct work_struct *work)
@@ -543,6 +583,8 @@ static void handle_release_work(struct work_struct *work)
 	if (handle->made && handle->ops->release)
 		handle->ops->release(handle);
 	WARN_ON_ONCE(atomic_read(&handle->inside));
+	if (handle->made && handle->ops->spare && !handle->object)
+		tally_idle_del(handle);
 	s = tally_view_session(view);
 	if (s && !READ_ONCE(handle->error))
 		closed = handle_close(handle, s);
@@ -550,6 +592,7 @@ static void handle_release_work(struct work_struct *work)
 	tally_handle_del(handle);
 	tally_view_changed(view);
 	mutex_unlock(&view->lock);
+	tally_idle_closed(handle);
 	/* Out of the tables: FORGET that does not find it is answered. */
 	if (s && handle->forget && !closed)
 		tally_owed_queue(handle->forget, s, view->remote_id,
@@ -574,6 +617,7 @@ static struct tally_handle *handle_create(struct tally_view *view,
 		return ERR_PTR(-ENOMEM);
 	kref_init(&handle->ref);
 	spin_lock_init(&handle->spin);
+	INIT_LIST_HEAD(&handle->idle);
 	INIT_WORK(&handle->forget_work, handle_forget_work);
 	INIT_WORK(&handle->release_work, handle_release_work);
 	strscpy(handle->name, name, sizeof(handle->name));

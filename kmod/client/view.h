@@ -13,6 +13,7 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/list_lru.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
@@ -20,6 +21,7 @@
 #include "base/deadline.h"
 #include "home/object.h"
 
+struct shrinker;
 struct tally_owed;
 
 /* How this node reaches the words of a view. */
@@ -120,6 +122,8 @@ struct tally_view {
  * struct tally_handle - one object as this node uses it
  * @list: in view->handles
  * @by_name: in view->names
+ * @idle: in tally_views.idle once it is made, where its type has spare(), unless it
+ *	is ours
  * @known: in tally_views.by_id once it is made, unless it is ours
  * @watch: on @object, if it is ours
  * @rcu: frees it
@@ -148,6 +152,7 @@ struct tally_view {
 struct tally_handle {
 	struct list_head list;
 	struct rhlist_head by_name;
+	struct list_head idle;
 	union {
 		struct tally_known known;
 		struct tally_watch watch;
@@ -187,6 +192,10 @@ struct tally_handle {
  * @owed_lock: protects @owed; taken after tally_view.lock, held while a
  *	message is queued
  * @owed: FORGOTTEN that could not be said yet, struct tally_owed
+ * @idle: handles that may be open though nobody uses them, in use or not
+ * @shrinker: closes some of them when memory is short
+ * @closed: how many handles were
+ * @idle_wait: woken when that changes
  */
 struct tally_views {
 	struct mutex lock;	/* see above */
@@ -198,6 +207,10 @@ struct tally_views {
 	atomic_t withdrawn;
 	struct mutex owed_lock;	/* see above */
 	struct list_head owed;
+	struct list_lru idle;
+	struct shrinker *shrinker;
+	atomic_t closed;
+	wait_queue_head_t idle_wait;
 };
 
 /* Attaching or opening again does not help against these. */

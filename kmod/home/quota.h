@@ -9,9 +9,11 @@
 
 /*
  * Bytes that the records of one session take here: of 100,000 counters or
- * locks that it has open, and of the keys of its regions.
+ * locks that it has open, and of the keys of its regions. Tests set a lower one.
  */
+#ifndef TALLY_QUOTA_BYTES
 #define TALLY_QUOTA_BYTES	(64ULL * SZ_1M)
+#endif
 /* Pages one session may have registered: 4 GiB of 4 KiB. */
 #define TALLY_QUOTA_PAGES	(1024ULL * 1024)
 

@@ -164,6 +164,7 @@ static void serve_work(struct work_struct *work)
 		ret = serve_open(req);
 		break;
 	case TALLY_MSG_CLOSE:
+		tally_delay(CLOSE);
 		tally_export_close(req->session, (void *)req->body);
 		ret = 0;
 		break;

@@ -822,6 +822,38 @@ int tally_lock_client_attach(struct tally_handle *handle,
 	return 0;
 }
 
+/*
+ * With c->lock: nothing of us is left at the home, or will be, once it has all
+ * messages that were sent; and none of its own is due before that.
+ */
+static bool lock_spare(struct tally_lock_client *c)
+{
+	return tally_lc_idle(&c->lc) && c->lc.st != TALLY_LC_DEAD &&
+	       c->lc.up && !c->lc.unsynced && !c->running && !c->pending &&
+	       !c->unlocks && !c->wanted && !c->upgrader && !c->op_conn &&
+	       list_empty(&c->queue) && list_empty(&c->holders) &&
+	       !c->sending && c->out_head == c->out_tail;
+}
+
+/*
+ * The lock may be opened again in this session, see the end of the head of
+ * lock/fsm_client.h. That what was handed over last did not arrive nobody says then,
+ * but the home grants it once more when the lock is closed.
+ */
+bool tally_lock_client_spare(struct tally_handle *handle)
+{
+	struct tally_lock_client *c = tally_lock_client(handle);
+	unsigned long flags;
+	bool spare;
+
+	spin_lock_irqsave(&c->lock, flags);
+	spare = c->pinned && !c->used && lock_spare(c);
+	c->used = false;
+	c->pinned &= !spare;
+	spin_unlock_irqrestore(&c->lock, flags);
+	return spare;
+}
+
 void tally_lock_client_destroy(struct tally_handle *handle)
 {
 	struct tally_lock_client *c = tally_lock_client(handle);

@@ -109,7 +109,8 @@ struct tally_lock_way {
  * @upgrade_void: and does not want it any more
  * @running: tally_lock_run_unlock() is at work
  * @pinned: we hold a reference of the handle: something of us may be left at
- *	the home, or the table must remember what it accepted in this session
+ *	the home, or nobody has needed its room since
+ * @used: it was asked for since it was last looked whether it is
  * @sending: the outbox is being emptied, or about to be: one at a time, which
  *	keeps the messages in order
  * @send_later: by @work
@@ -147,6 +148,7 @@ struct tally_lock_client {
 	bool upgrade_void;
 	bool running;
 	bool pinned;
+	bool used;
 	bool sending;
 	bool send_later;
 	bool accuse;
@@ -188,6 +190,7 @@ static inline bool tally_lock_ours(struct tally_lock_client *c)
 int tally_lock_client_attach(struct tally_handle *handle,
 			     const struct tally_rep_open *rep);
 void tally_lock_client_destroy(struct tally_handle *handle);
+bool tally_lock_client_spare(struct tally_handle *handle);
 void tally_lock_client_error(struct tally_handle *handle, int err);
 void tally_lock_client_message(struct tally_handle *handle,
 			       const struct tally_lmsg *msg, const char *next);

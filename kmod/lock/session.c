@@ -4,6 +4,7 @@
  * come back, snapshots, leases, ends; see struct tally_type_ops.
  */
 #include <linux/slab.h>
+#include "base/delay.h"
 #include "base/trace.h"
 #include "client/views.h"
 #include "home/export.h"
@@ -247,6 +248,7 @@ static int lock_handover(struct tally_session *from,
 
 	if (tally_lock_decode(lock, &msg))
 		return -EPROTO;
+	tally_delay(HANDOVER);
 	home = tally_session_find(from->node, msg.next_session);
 	if (!home)
 		return 0;	/* ended meanwhile */

@@ -105,6 +105,7 @@ const struct tally_type_ops tally_lock_type = {
 	.attach		= tally_lock_client_attach,
 	.error		= tally_lock_client_error,
 	.release	= tally_lock_client_destroy,
+	.spare		= tally_lock_client_spare,
 	.fops		= &tally_lock_ops,
 	.fs_take	= lock_fs_take,
 	.nl_attrs	= BIT_ULL(TALLY_A_OBJECT_CLASS) |

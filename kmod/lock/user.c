@@ -115,6 +115,7 @@ static int lock_enqueue(struct tally_lock_req *req, bool try)
 		c->pinned = true;
 		tally_handle_get(req->handle);
 	}
+	c->used = true;
 	req->try = try;
 	req->asked_at = jiffies;
 	req->status = 0;

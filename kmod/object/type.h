@@ -103,6 +103,9 @@ struct tally_type_message {
  * @error: it cannot be used any more, users are told before this returns;
  *	-ENOTCONN until it is opened again, anything else for good. Process.
  * @release: the last reference is gone: undo @attach. Process.
+ * @spare: it keeps a reference for the next use, beside which there is none: give it
+ *	up to the caller, if nothing of it is under way and it was not used since this
+ *	was called last. Any context. Returns true if it did.
  * @question: a request of the home about it. Rx; answered now or later.
  * @notice: a one-way message of the home about it. Rx. Returns what @message does.
  *
@@ -165,6 +168,7 @@ struct tally_type_ops {
 		      const struct tally_rep_open *rep);
 	void (*error)(struct tally_handle *handle, int err);
 	void (*release)(struct tally_handle *handle);
+	bool (*spare)(struct tally_handle *handle);
 	void (*question)(struct tally_handle *handle, struct tally_sreq *req);
 	int (*notice)(struct tally_handle *handle, u16 type, const void *body,
 		      u32 len);

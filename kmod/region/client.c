@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include "base/delay.h"
 #include "client/attach.h"
+#include "client/idle.h"
 #include "region/home.h"
 #include "region/wire.h"
 #include "region/xfer.h"
@@ -200,6 +201,9 @@ static int region_key(const struct tally_xfer_args *args, u32 index,
 	if (!err && index >= client->count)
 		err = -ENOTCONN;
 	if (!err && !client->keys[index].valid)
+		err = region_keys_fetch(args, index);
+	/* They count with all that we have open there. */
+	if (err == -EDQUOT && tally_idle_close(args->session, &args->until))
 		err = region_keys_fetch(args, index);
 	if (!err)
 		*key = client->keys[index].key;

@@ -28,6 +28,7 @@ struct delay {
 
 static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_OPEN]	 = "open",
+	[TALLY_DELAY_CLOSE]	 = "close",
 	[TALLY_DELAY_REGION_MAP] = "region_map",
 	[TALLY_DELAY_OBJECT_ADD] = "object_add",
 	[TALLY_DELAY_OBJECT_DEL] = "object_del",
@@ -47,6 +48,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_PROBE]	 = "probe",
 	[TALLY_DELAY_FORGET]	 = "forget",
 	[TALLY_DELAY_ATTACHED]	 = "attached",
+	[TALLY_DELAY_HANDOVER]	 = "handover",
 	[TALLY_DELAY_SET_OWNER]	 = "set_owner",
 	[TALLY_DELAY_XFER]	 = "xfer",
 };

@@ -137,6 +137,10 @@ MODULE_PARM_DESC(lock_slots, "use no lock's word where our slot is higher, but a
 		 __stringify(TALLY_LW_BIT_SLOT_MAX)
 		 " have to; 0: nowhere");
 
+unsigned int tally_fault_quota = 64 * SZ_1M;
+module_param_named(quota, tally_fault_quota, uint, 0600);
+MODULE_PARM_DESC(quota, "bytes that the records of one session may take here, 1 at least");
+
 unsigned int tally_fault_cpus;
 module_param_named(cpus, tally_fault_cpus, uint, 0600);
 MODULE_PARM_DESC(cpus, "offer lanes as if there were so many processors; 0: as there are");

@@ -157,6 +157,10 @@ static inline void tally_fault_timer(struct hrtimer *timer, ktime_t at,
 extern unsigned int tally_fault_lock_slots;
 #define tally_lock_slots	tally_fault_lock_slots
 
+/* What the records of a session may take, see home/quota.h. */
+extern unsigned int tally_fault_quota;
+#define TALLY_QUOTA_BYTES	((u64)READ_ONCE(tally_fault_quota))
+
 /* So many processors, from the next link on; 0: as many as there are. */
 extern unsigned int tally_fault_cpus;
 #define tally_cpus()	(READ_ONCE(tally_fault_cpus) ?: num_online_cpus())
