@@ -12,7 +12,7 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 51
+plan 61
 
 # access RIGHT: of b.
 access() {
@@ -142,3 +142,30 @@ fenced() {
 }
 check "b's session ends before its lease" wait_until 12 fenced
 go_on opened
+
+# A peer that is deleted and has not gone yet gets nothing of what others may.
+check "all may use what d may not, or may only read" eval '
+	tally arena add u mode cpu node a && tally counter add u/c node a &&
+	tally arena set u peer d access none node a &&
+	tally arena set t peer d access ro node a && of d counter read t/c'
+value=$(of a counter read t/c)
+stop_at goodbye
+begin deleter tally peer del d node a
+deleter=$begun
+check "d is being deleted" stopped_at goodbye
+check_equal "its rights are gone" "b none" "$(tally -j arena show node a | python3 -c '
+import json, sys
+print(*(r["peer"] + " " + r["access"]
+	for a in json.load(sys.stdin) for r in a.get("rights", [])))')"
+check "rights are set" tally arena set t perm 755 node a
+check_fails "d does not use the one arena" 4 '' \
+	bounded 10 tally -m "$mnt/d" counter inc u/c timeout 2000
+check_fails "nor more of the other" 4 '' \
+	bounded 10 tally -m "$mnt/d" counter inc t/c timeout 2000
+check_fails "nor less" 4 '' \
+	bounded 10 tally -m "$mnt/d" counter read t/c timeout 2000
+go_on goodbye
+check "d is deleted" wait "$deleter"
+check_equal "it has changed nothing" "0 $value" \
+	"$(of a counter read u/c) $(of a counter read t/c)"
+check "and is no peer" eval '! tally peer show d node a'

@@ -106,7 +106,10 @@ void tally_arenas_stop(struct tally_node *node)
 		arena_end(arena);
 }
 
-/* A peer is deleted: the next of that name has no rights of it. Process context. */
+/*
+ * A peer is deleted: its session, which has not ended yet, gets nothing more, and
+ * the next peer of that name has no rights of this one. Process context.
+ */
 void tally_arenas_forget_peer(struct tally_node *node, const char *peer)
 {
 	struct tally_arena *arena;
@@ -114,8 +117,10 @@ void tally_arenas_forget_peer(struct tally_node *node, const char *peer)
 
 	while ((arena = tally_arena_next(node, after))) {
 		after = arena->id;
-		scoped_guard(mutex, &arena->lock)
+		scoped_guard(mutex, &arena->lock) {
 			tally_arena_drop_access(arena, peer);
+			tally_export_set_access(arena);
+		}
 		tally_arena_put(arena);
 	}
 }

@@ -6,6 +6,7 @@
 #include <linux/user_namespace.h>
 #include "base/ref.h"
 #include "base/trace.h"
+#include "session/peer.h"
 #include "session/rpc.h"
 
 #define ATTACH_MR_ACCESS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
@@ -133,6 +134,18 @@ static void attach_withdraw(struct tally_attach *attach)
 }
 
 /*
+ * What a session may have of an arena: nothing once its peer is deleted, whatever
+ * others of that name may. With arena->lock held.
+ */
+u8 tally_export_access(struct tally_arena *arena, const struct tally_session *s)
+{
+	/* Set before the peer's entry goes: who misses that sees this. */
+	if (tally_peer_deleted(s->peer))
+		return TALLY_ACCESS_NONE;
+	return tally_arena_access(arena, s->name);
+}
+
+/*
  * Rights changed. What a session was given is not made to fit: it is told to
  * forget the arena and to attach again, and all it has of it, keys too, ends when
  * it has answered. For that it has little time where rights were taken, and as long as
@@ -147,7 +160,7 @@ void tally_export_set_access(struct tally_arena *arena)
 	lockdep_assert_held(&arena->lock);
 	xa_for_each(&arena->attached, slot, attach) {
 		old = attach->access;
-		access = tally_arena_access(arena, attach->session->name);
+		access = tally_export_access(arena, attach->session);
 		if (access < old)
 			attach_lessen(attach, access);
 		if (access != old && !tally_attach_withdrawn(attach))
@@ -711,6 +724,12 @@ static int attach_register(struct tally_export *export,
 	return 0;
 }
 
+/* A session that is about to end is told to wait for that. */
+static int access_denied(const struct tally_session *s)
+{
+	return tally_peer_deleted(s->peer) ? -EAGAIN : -EACCES;
+}
+
 /*
  * Looks at the arena with its lock held; @attach is not linked yet. *@direct: it
  * may post atomics to the words itself, which it may only on the device that owns
@@ -724,9 +743,9 @@ static int attach_check(struct tally_attach *attach, bool *direct)
 	lockdep_assert_held(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
-	attach->access = tally_arena_access(arena, s->name);
+	attach->access = tally_export_access(arena, s);
 	if (attach->access == TALLY_ACCESS_NONE)
-		return -EACCES;
+		return access_denied(s);
 	if (arena->state == TALLY_ARENA_STARTING)
 		return -EAGAIN;
 	*direct = arena->mode == TALLY_MODE_NIC &&
@@ -803,9 +822,8 @@ static int attach_again(struct tally_attach *attach,
 	guard(mutex)(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
-	if (tally_arena_access(arena, attach->session->name) ==
-	    TALLY_ACCESS_NONE)
-		return -EACCES;
+	if (tally_export_access(arena, attach->session) == TALLY_ACCESS_NONE)
+		return access_denied(attach->session);
 	/* Its key may be gone already. */
 	if (tally_attach_withdrawn(attach))
 		return -EAGAIN;

@@ -146,7 +146,8 @@ u8 tally_open_access(const struct tally_open *open);
 bool tally_open_withdrawn(struct tally_session *s,
 			  const struct tally_wire_object *which);
 
-/* With arena->lock held, except for the second. */
+/* With arena->lock held, except for the third. */
+u8 tally_export_access(struct tally_arena *arena, const struct tally_session *s);
 void tally_export_forget_object(struct tally_object *object);
 void tally_export_forget_arena(struct tally_arena *arena);
 void tally_export_set_access(struct tally_arena *arena);

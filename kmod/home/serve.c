@@ -79,7 +79,7 @@ static void list_arenas(struct tally_rep_list *list, struct tally_session *s,
 	while (room && (arena = tally_arena_next(s->node, after))) {
 		after = arena->id;
 		scoped_guard(mutex, &arena->lock)
-			access = tally_arena_access(arena, s->name);
+			access = tally_export_access(arena, s);
 		if (access != TALLY_ACCESS_NONE)
 			room = list_put(list, after, 0, arena->config.name);
 		tally_arena_put(arena);

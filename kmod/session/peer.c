@@ -246,7 +246,7 @@ struct tally_session *tally_peer_session(struct tally_peer *peer)
 	if (!s)
 		return NULL;
 	state = READ_ONCE(s->state);
-	if (!READ_ONCE(peer->dead) &&
+	if (!tally_peer_deleted(peer) &&
 	    (state == TALLY_SESSION_LIVE || state == TALLY_SESSION_BROKEN))
 		return s;
 	tally_session_put(s);
@@ -310,7 +310,7 @@ static void peer_remove(struct tally_peer *peer)
 	scoped_guard(mutex, &peer->lock) {
 		if (peer->dead)
 			return;
-		peer->dead = true;
+		WRITE_ONCE(peer->dead, true);
 	}
 	tally_names_del(&node->peer_names, &peer->by_name);
 	atomic_inc(&node->peers_stopping);

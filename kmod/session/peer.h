@@ -70,6 +70,12 @@ struct tally_peer {
 	struct work_struct stop;
 };
 
+/* Does what is left of it only end? Any context. */
+static inline bool tally_peer_deleted(const struct tally_peer *peer)
+{
+	return READ_ONCE(peer->dead);
+}
+
 /* None of these waits for the network. */
 int tally_peer_add(struct tally_node *node, const char *name,
 		   const struct sockaddr_storage *addr, const char *key,
