@@ -157,7 +157,7 @@ static int main_notice(const struct tally_type_ops *type,
 	int err = -EPROTO;
 
 	if (!handle) {
-		atomic_inc(&s->node->views->missed);
+		atomic_inc(&s->missed);
 		/* What is being opened is seen now, or the opener sees this. */
 		smp_mb__after_atomic();
 		handle = tally_views_by_id(s, body);

@@ -12,7 +12,9 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 61
+hostile=$LIB_DIR/hostile
+[ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
+plan 66
 
 # access RIGHT: of b.
 access() {
@@ -169,3 +171,24 @@ check "d is deleted" wait "$deleter"
 check_equal "it has changed nothing" "0 $value" \
 	"$(of a counter read u/c) $(of a counter read t/c)"
 check "and is no peer" eval '! tally peer show d node a'
+
+# What one home says of rights is nothing to what is attached to at another.
+check "a counter of a" eval 'tally arena add v mode cpu node a && tally counter add v/c node a'
+begin evil "$hostile" "$here" "$(port c)" evil c withdraws
+evil=$begun
+forgotten() {
+	[ "$(grep -c forgotten "$lib_work/evil")" -gt $(($1 + 2)) ]
+}
+check "c has a peer that says all the time that rights change" eval '
+	tally peer add evil addr "$here" port 7999 node c && wait_until 30 forgotten 0'
+stop_at attached
+begin reader of c counter read v/c
+reader=$begun
+check "c is being attached to that arena" stopped_at attached
+before=$(grep -c forgotten "$lib_work/evil")
+check "and hears the other one meanwhile" wait_until 10 forgotten "$before"
+stop_at attached
+check "it is attached by then, and does not ask again" wait_until 10 ended "$reader"
+go_on attached
+kill "$evil"
+wait "$evil" 2> /dev/null

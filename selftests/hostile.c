@@ -14,6 +14,8 @@
  *	flood		asks for renewals for ever and never says that it took
  *			an answer
  *	early		deletes what it never had while an OPEN waits
+ *	withdraws	says without end that rights have changed, in an arena that it
+ *			never had; says "forgotten" for each answer
  *	endless		has more names in its arena than anybody can take
  *	who N...	takes lock "w" of arena "t", says "granted", and answers
  *			who has it with so many bytes, the last number from then
@@ -401,6 +403,8 @@ static void handle(struct link *l)
 	} else if (type == FORGET && !hoards && !one_in(3)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, FORGOTTEN, 0, 0, body, sizeof(body));
+	} else if (type == FORGOTTEN && !strcmp(how, "withdraws")) {
+		puts("forgotten");
 	} else if (type >= ATTACH && type < FORGET) {
 		answer(l, m);
 	} else if (type == LOCK && m->body[16] == 17) {
@@ -444,6 +448,13 @@ static void early(struct link *l)
 	transmit(l, FORGET, 0, 0, &o, sizeof(o));
 }
 
+static void withdraw(struct link *l)
+{
+	struct object o = { htobe32(99), 0, 0, htobe32(1 + l->sent) };
+
+	transmit(l, FORGET, 0, 0, &o, sizeof(o));
+}
+
 /* It lives, as far as that is asked. */
 static void renew(struct link *l)
 {
@@ -468,6 +479,8 @@ static void act(struct link *l)
 		renew(l);
 	else if (!strcmp(how, "forge"))
 		renew(l);
+	else if (!strcmp(how, "withdraws"))
+		withdraw(l);
 	else if (!strcmp(how, "slot") && l->sent < 3)
 		say_active(l, atoi(argument));
 }

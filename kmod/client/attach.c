@@ -109,7 +109,7 @@ static int view_accept(struct tally_view *view, struct tally_session *s,
 	WRITE_ONCE(view->access, rep->access);
 	/* Pairs with tally_views_forget(). */
 	smp_mb();
-	if (atomic_read(&view->node->views->withdrawn) != withdrawn)
+	if (atomic_read(&s->withdrawn) != withdrawn)
 		return -EAGAIN;
 	WRITE_ONCE(view->error, 0);
 	return 0;
@@ -119,7 +119,7 @@ static int view_accept(struct tally_view *view, struct tally_session *s,
 static int view_attach_try(struct tally_view *view, struct tally_session *s,
 			   const struct tally_until *until)
 {
-	int err, withdrawn = atomic_read(&view->node->views->withdrawn);
+	int err, withdrawn = atomic_read(&s->withdrawn);
 	struct tally_msg_attach body = {};
 	struct tally_rep_attach rep;
 	u32 len = sizeof(rep);
@@ -158,9 +158,9 @@ static int view_attach_session(struct tally_view *view,
 {
 	int err;
 
-	do
-		err = view_attach_try(view, s, until);
-	while (err == -EAGAIN);
+	while ((err = view_attach_try(view, s, until)) == -EAGAIN)
+		schedule_timeout_killable(min_t(long, VIEW_PAUSE,
+						tally_until_left(until)));
 	return err;
 }
 

@@ -73,7 +73,7 @@ static int handle_opened(struct tally_handle *handle, struct tally_session *s,
 	WRITE_ONCE(handle->opening, false);
 	/* What the home says finds it from here on, or was counted before. */
 	smp_mb();
-	if (missed && atomic_read(&view->node->views->missed) != *missed) {
+	if (missed && atomic_read(&s->missed) != *missed) {
 		WRITE_ONCE(handle->opening, true);
 		return -EAGAIN;
 	}
@@ -210,7 +210,7 @@ static int handle_open_remote(struct tally_handle *handle,
 		return -ENOTCONN;
 	/* What the home says between its answer and the end finds no handle. */
 	do {
-		missed = atomic_read(&view->node->views->missed);
+		missed = atomic_read(&s->missed);
 		smp_rmb();	/* before the answer */
 		err = handle_open_session(handle, s, until,
 					  --tries ? &missed : NULL);

@@ -187,8 +187,6 @@ struct tally_handle {
  * @by_name: the same by the names of arena and home
  * @by_id: views and handles of other homes, struct tally_known; under RCU
  * @stopped: nothing new
- * @missed: what homes said to handles that were not there, or just being opened
- * @withdrawn: how often homes said that rights changed
  * @owed_lock: protects @owed; taken after tally_view.lock, held while a
  *	message is queued
  * @owed: FORGOTTEN that could not be said yet, struct tally_owed
@@ -203,8 +201,6 @@ struct tally_views {
 	struct rhltable by_name;
 	struct rhltable by_id;
 	bool stopped;
-	atomic_t missed;
-	atomic_t withdrawn;
 	struct mutex owed_lock;	/* see above */
 	struct list_head owed;
 	struct list_lru idle;

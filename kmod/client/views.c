@@ -114,10 +114,8 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 	if (!owed)
 		return -ENOMEM;
 	tally_delay(FORGET);
-	if (which->round) {
-		WRITE_ONCE(s->withdrawn, true);
-		atomic_inc(&s->node->views->withdrawn);
-	}
+	if (which->round)
+		atomic_inc(&s->withdrawn);
 	/* What is just being attached is found, or sees this. */
 	smp_mb__after_atomic();
 	view = tally_view_by_id(s, arena);

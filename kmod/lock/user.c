@@ -40,7 +40,7 @@ static int lock_bind(struct tally_lock_client *c)
 			return -ENOTCONN;
 		slot = s->my_slot;
 		/* A HANDOVER of before its rights changed would name it, too. */
-		id = READ_ONCE(s->withdrawn) ? 0 : s->id;
+		id = atomic_read(&s->withdrawn) ? 0 : s->id;
 	}
 	word = (view->reach == TALLY_REACH_LANE ||
 		view->reach == TALLY_REACH_LOOP) &&

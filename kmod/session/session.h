@@ -99,7 +99,8 @@ enum tally_session_state {
  * @told: lost() was called; under @upcall
  * @leaving: we say goodbye: nothing is granted to us in it any more
  * @left_at: jiffies when GOODBYE was sent; under @upcall
- * @withdrawn: the peer changed what we may do in an arena of its, once: set for good
+ * @withdrawn: how often the peer changed what we may do in arenas of its
+ * @missed: what it said to handles that were not there, or just being opened
  * @home: what the peer was given here, opaque; set in created()
  */
 struct tally_session {
@@ -155,7 +156,8 @@ struct tally_session {
 	bool told;
 	bool leaving;
 	unsigned long left_at;
-	bool withdrawn;
+	atomic_t withdrawn;
+	atomic_t missed;
 	void *home;
 };
 
