@@ -15,6 +15,9 @@
  *   ASK        with TRY: holders are asked whether they are idle (not with
  *              ADMIN); without it a try is denied where a node holds
  *   HOG        users stay until they are called back or none waits
+ *   MEET       readers stay until no other waits to read, here or at another node,
+ *              so writers must be able to give up: with CANCEL, if there are any
+ *   SHARE      behind a user of X the next one here may be a reader
  *   ADOPT      with CANCEL: a new user takes over a cancelled request
  *   BUDGET=n   after a recall up to n more local users are served (cohort)
  *   ADMIN=n    the administrator breaks the lock n times
@@ -25,6 +28,7 @@
  *   RESTART    the home loses its memory once and starts anew, with grace
  *   FAULTS=n   up to n of CRASH, BREAK, PBREAK together (default 1)
  *   REJOIN     a client that lost its session attaches again
+ *   RIGHTS=n   n clients have their rights withdrawn once, and open the lock again
  *   NOLINK     a holder may have no link to its announced successor
  *   TOKENS     the token word and the order of tokens
  *   CHAIN=n    successors announced ahead, 1 to 3 (default 2: with three clients
@@ -93,6 +97,7 @@
 #define X 1
 #define S 2
 #define NONE 7
+#define NOWAY 6  /* early SUCC without a link to the next */
 #ifdef ASK
 #define ASKS true
 #else
@@ -100,16 +105,28 @@
 #endif
 #define BIT(i) (1<<(i))
 #define SLOT(i) (!(NOSLOT & BIT(i)))
+/* recalled; is what i has, or will have, shared; may only readers be inside its X? */
+#define REC(i) (rv[i] || sg[i] != 0)
+#define SHARED(i) ((st[i]==DBT && dk[i]==DNF) || (md[i]==S && st[i]!=UPF && !(st[i]==DBT && dk[i]==UPF)))
+#define READERS(i) (st[i]==HOLD && md[i]==X && ins[i])
 #ifdef HOG
-#define LEAVES(i) (rv[i] || sn[i] != NONE || (st[0] != WAIT && st[1] != WAIT && st[2] != WAIT))
+#define LEAVES(i) (REC(i) || (st[0] != WAIT && st[1] != WAIT && st[2] != WAIT))
+#elif defined(MEET)
+#define READS(j) (st[j]==WAIT && md[j]==S && !canc[j])
+#define LEAVES(i) (!(md[i]==S || ins[i]) || !(READS(0) || READS(1) || READS(2) || (left[i] > 1 && (modes & S))))
 #else
 #define LEAVES(i) true
+#endif
+#ifdef MEET     /* readers, which others stay for, do not */
+#define GIVESUP(i) (md[i] == X)
+#else
+#define GIVESUP(i) true
 #endif
 
 /* client -> home */
 #define ENQ  1 /* a=mode b=try            */
 #define CAN  2
-#define REL  3 /* a=gen b=shows its pass  */
+#define REL  3 /* a=gen b=shows its pass c=1: never had it, and will not take it */
 #define DONE 4 /* a=gen b=shows its pass  */
 #define REL0 5 /* look at the word again  */
 #define DOWN 6 /* a=gen b=shows its pass  */
@@ -120,8 +137,8 @@
 /* home -> client */
 #define GRANT 11 /* a=gen                 */
 #define SUCC  12 /* a=gen b=next c=nextgen*/
-#define REVK  13 /* a=gen, 0: fast hold   */
-#define CAND  14
+#define REVK  13 /* a=gen, 0: fast hold b=1: at once, 2: if idle c=S: for readers, or none waits */
+#define CAND  14 /* a=gen, if it was announced */
 #define DENY  15
 #define UPGD  16 /* a=new gen             */
 
@@ -164,6 +181,7 @@ byte tok; byte maxX; byte maxA;
 byte st[NC], left[NC], md[NC], g[NC], lg[NC];
 byte sn[NC] = NONE, sg[NC];
 byte eg[NC], en[NC] = NONE, esg[NC];    /* early SUCC/REVOKE */
+bit ins[NC];        /* only readers are inside X */
 bit fast[NC], rv[NC], canc[NC], tr[NC], res[NC], resW[NC];
 byte claim[NC];     /* 0 none, 1 bit in, 2/3 removal executed (3: saw W), 4 in doubt */
 bit up[NC] = 1, val[NC] = 1;
@@ -210,7 +228,6 @@ byte lb = LOOPBRK;
 #ifdef ASK
 byte qt;            /* the node whose try is in the queue, plus 1 */
 byte asked;         /* holders asked whether they are idle, for this try */
-byte fr;            /* fast holders asked to leave */
 #endif
 #ifdef RESTART
 bit rst = 1, grace, old[NC];
@@ -239,10 +256,12 @@ byte hm = MAN;
 byte hm;
 #endif
 byte F;             /* nodes that may still hold in shared mode by their bit */
-bit frv;            /* they have been called back */
+byte fr;            /* fast holders asked to leave */
 byte rb, ro;        /* value returned by the +W */
 byte cur = NONE, hg, via = NONE;
 bit crv;
+bit cdn;            /* cur is shared, and may have handed over before */
+byte mc[NC];        /* members of the chain: 1 said CANCEL, 2 was told CANCELLED */
 byte suc[CHAIN] = NONE, sgn[CHAIN];     /* NONE with sgn: its session is dead; no sgn: behind the last */
 byte SH[NC]; byte shrv;
 byte ng;
@@ -270,9 +289,32 @@ hidden byte stop;
 #define TOHOME(i,ty,x,y,w) if :: up[i] -> c2h[i]!ty,x,y,w :: else fi
 #if defined(BREAK) && !defined(BUG_SYNC)
 /* after a break the home sends nothing before it has processed RESYNC */
-#define TOCLI(i,ty,x,y,w)  if :: hup[i] && !dead[i] -> h2c[i]!ty,x,y,w :: else fi
+#define TOCLI(i,ty,x,y,w)  if :: hup[i] && !dead[i] && !UNHEARD(i) -> h2c[i]!ty,x,y,w :: else fi
 #else
-#define TOCLI(i,ty,x,y,w)  if :: up[i] && !dead[i] -> h2c[i]!ty,x,y,w :: else fi
+#define TOCLI(i,ty,x,y,w)  if :: up[i] && !dead[i] && !UNHEARD(i) -> h2c[i]!ty,x,y,w :: else fi
+#endif
+
+/*
+ * Rights are withdrawn (1): the home neither hears i nor speaks to it. It has forgotten all (2): the home
+ * takes what it had. It has opened the lock again (3).
+ */
+#ifdef RIGHTS
+byte rw = RIGHTS, wd[NC];
+#define UNHEARD(i) (wd[i] == 1 || wd[i] == 2)
+#ifdef BUG_RIGHTSNAME   /* SUCC names it all the same */
+#define NAMED(i) true
+#else
+#define NAMED(i) (wd[i] == 0)
+#endif
+#ifdef BUG_RIGHTSHAND   /* it takes what it is handed all the same */
+#define TAKES(i) (wd[i] != 2)
+#else
+#define TAKES(i) (wd[i] < 2)
+#endif
+#else
+#define UNHEARD(i) false
+#define NAMED(i) true
+#define TAKES(i) true
 #endif
 
 #define QSOME (len(hq) > 0)
@@ -306,7 +348,7 @@ inline newtoken(i, v)
 
 inline forget(i)
 {
-	g[i] = 0; sn[i] = NONE; sg[i] = 0; rv[i] = 0; fast[i] = 0; md[i] = 0;
+	g[i] = 0; sn[i] = NONE; sg[i] = 0; rv[i] = 0; fast[i] = 0; md[i] = 0; ins[i] = 0;
 	NOBRKN(i); NOBUD(i)
 }
 inline noearly(i) { eg[i] = 0; en[i] = NONE; esg[i] = 0 }
@@ -321,6 +363,7 @@ inline faa_token(i)     /* executed with the completion of the chained pair */
 
 inline release(i)
 {
+	ins[i] = 0;
 	if
 	:: fast[i] && up[i] && md[i] == X ->
 		assert(own == i+1);
@@ -353,6 +396,42 @@ inline release(i)
 	skip
 }
 
+/* readers go on inside; what was announced is forgotten, as nothing may be handed over any more */
+inline down(i)
+{
+	ins[i] = 0; rv[i] = (sg[i] != 0); sn[i] = NONE; sg[i] = 0;
+	if
+	:: fast[i] && up[i] ->
+		assert(own == i+1 && !(bits & BIT(i)));
+		own = 0; bits = bits | BIT(i); resW[i] = W; md[i] = S; st[i] = DNF
+	:: fast[i] && !up[i] -> st[i] = DBT; dk[i] = DNF        /* not posted */
+	:: else -> md[i] = S; TOHOME(i, DOWN, g[i], 1, 0)
+	fi
+}
+
+/* a reader is next in X: other nodes' readers are not to wait for ours */
+inline reads(i)
+{
+	ins[i] = 1;
+	if :: READERS(i) && sg[i] == 0 && (rv[i] || !KEEP) -> down(i) :: else fi
+}
+
+/* another node waits: for readers of now, or of then, this shared tenure may stay */
+inline recall(i)
+{
+	if
+	:: c == S && SHARED(i) -> rv[i] = BROKEN(i)
+	:: else ->
+		rv[i] = 1;
+#ifdef ADMIN
+		brkn[i] = brkn[i] | b;
+#endif
+#ifndef BUG_SHARE
+		if :: READERS(i) && sg[i] == 0 && !BROKEN(i) -> down(i) :: else fi
+#endif
+	fi
+}
+
 inline accept(i, gen)   /* GRANT or HANDOVER */
 {
 	if
@@ -366,7 +445,7 @@ inline accept(i, gen)   /* GRANT or HANDOVER */
 #endif
 		lg[i] = gen; g[i] = gen; fast[i] = 0;
 		if
-		:: eg[i] == gen && en[i] != NONE && md[i] == X -> sn[i] = en[i]; sg[i] = esg[i];
+		:: eg[i] == gen && en[i] != NONE && md[i] == X -> sn[i] = (en[i] == NOWAY -> NONE : en[i]); sg[i] = esg[i];
 #ifdef EPOCHS
 			sep[i] = eep[i]
 #endif
@@ -405,16 +484,15 @@ inline crecv(i)
 #endif
 		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a ->
 			if
-			:: md[i] == X && b != NONE -> sn[i] = b & 7; sg[i] = c;
+			:: md[i] == X -> sn[i] = b & 7; sg[i] = c;      /* NONE: no link to it */
 #ifdef EPOCHS
 				sep[i] = b/8
 #endif
-			:: else -> rv[i] = 1    /* downgraded meanwhile, or no link to the next */
+			:: else -> rv[i] = 1    /* downgraded meanwhile */
 			fi
 #ifndef BUG_EARLYSUCC
-		/* the later one wins, whole; without a link to the next it is a recall.
-		 * What is to be lost at once stays so. */
-		:: st[i] == WAIT && a > lg[i] && !EARLYBRK(i, a) -> eg[i] = a; en[i] = b & 7; esg[i] = (b == NONE -> 0 : c);
+		/* the later one wins, whole; what is to be lost at once stays so */
+		:: st[i] == WAIT && a > lg[i] && !EARLYBRK(i, a) -> eg[i] = a; en[i] = (b == NONE -> NOWAY : b & 7); esg[i] = c;
 #ifdef EPOCHS
 			eep[i] = (b == NONE -> 0 : b/8)
 #endif
@@ -425,9 +503,11 @@ inline crecv(i)
 	:: mt == REVK && b == 2 ->
 		if
 		:: st[i]==CACHED && (a == 0 -> fast[i] : (!fast[i] && g[i] == a)) -> release(i)
+		:: c == S && READERS(i) && sg[i] == 0 && (a == 0 -> fast[i] : (!fast[i] && g[i] == a)) -> down(i)
 #ifndef BUG_BUSY
-		:: (a == 0 && ((st[i]==HOLD && fast[i]) || st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF))) ||
-		   (a != 0 && (((st[i]==HOLD || st[i]==UPW) && !fast[i] && g[i] == a) || (st[i]==WAIT && a > lg[i]))) ->
+		:: !(c == S && READERS(i) && sg[i] == 0 && (a == 0 -> fast[i] : (!fast[i] && g[i] == a))) && (
+		   (a == 0 && ((st[i]==HOLD && fast[i]) || st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF))) ||
+		   (a != 0 && (((st[i]==HOLD || st[i]==UPW) && !fast[i] && g[i] == a) || (st[i]==WAIT && a > lg[i])))) ->
 			TOHOME(i, BUSY, a, 0, 0)
 #endif
 		:: else
@@ -437,15 +517,9 @@ inline crecv(i)
 	:: mt == REVK && a == 0 ->
 #endif
 		if
-		:: (st[i]==HOLD || st[i]==CACHED) && fast[i] -> rv[i] = 1;
-#ifdef ADMIN
-			brkn[i] = brkn[i] | b
-#endif
+		:: (st[i]==HOLD || st[i]==CACHED) && fast[i] -> recall(i)
 #ifndef BUG_REVINFLIGHT
-		:: st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF) -> rv[i] = 1;
-#ifdef ADMIN
-			brkn[i] = brkn[i] | b
-#endif
+		:: st[i]==XATT || st[i]==SATT || st[i]==DNF || st[i]==UPF || (st[i]==DBT && dk[i]!=RELF) -> recall(i)
 #endif
 		:: else
 		fi
@@ -455,14 +529,21 @@ inline crecv(i)
 	:: mt == REVK && a != 0 ->
 #endif
 		if
-		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a -> rv[i] = 1;
-#ifdef ADMIN
-			brkn[i] = brkn[i] | b
-#endif
-		:: st[i] == WAIT && a > lg[i] -> eg[i] = a; en[i] = NONE; esg[i] = b
+		:: (st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i] && g[i] == a -> recall(i)
+		:: st[i] == WAIT && a > lg[i] && c == S && md[i] == S -> noearly(i)
+		:: st[i] == WAIT && a > lg[i] && !(c == S && md[i] == S) -> eg[i] = a; en[i] = NONE; esg[i] = b
 		:: else
 		fi
-	:: mt == CAND ->
+	:: mt == CAND && a != 0 && !(st[i] == WAIT && a > lg[i]) -> skip        /* it was had, and given back */
+	:: mt == CAND && (a == 0 || (st[i] == WAIT && a > lg[i])) ->
+		if
+		:: a != 0 ->
+#ifndef BUG_LEFTLAST
+			lg[i] = a;      /* what it may be handed comes too late */
+#endif
+			TOHOME(i, REL, a, 0, 1)
+		:: else
+		fi;
 #ifdef ADOPT
 		assert(st[i] == WAIT && cs[i]);
 #ifdef BUG_ADOPT	/* the adopted request is believed to live on */
@@ -592,14 +673,15 @@ end:	do
 		if :: claim[i]==3 -> c2h[i]!REL0,0,0,0 :: else fi;
 		claim[i] = 0 }
 	/* ---- use ---- */
-	:: d_step { st[i]==HOLD && KEEP && LEAVES(i) && !rv[i] && sn[i]==NONE -> left[i]--; st[i] = CACHED }
+	:: d_step { st[i]==HOLD && KEEP && LEAVES(i) && !REC(i) -> left[i]--; st[i] = CACHED; ins[i] = 0 }
 #ifdef BUG_B2   /* release by CAS(me -> 0), retried until it succeeds */
 	:: d_step { st[i]==HOLD && !(fast[i] && md[i]==X && (bits != 0 || W)) -> left[i]--; release(i) }
 #else
 	:: d_step { st[i]==HOLD && LEAVES(i) -> left[i]--; release(i) }
 #endif
-	:: d_step { st[i]==CACHED && left[i]>0 && !rv[i] && sn[i]==NONE && (md[i]==X || (modes & S)) -> st[i] = HOLD }
-	:: d_step { st[i]==CACHED && (rv[i] || sn[i]!=NONE || !KEEP || (left[i]>0 && md[i]==S && (modes & X))) -> release(i) }
+	:: d_step { st[i]==CACHED && left[i]>0 && !REC(i) && (md[i]==X || (modes & S)) -> st[i] = HOLD }
+	:: d_step { st[i]==CACHED && left[i]>0 && !REC(i) && md[i]==X && (modes & S) -> st[i] = HOLD; reads(i) }
+	:: d_step { st[i]==CACHED && (REC(i) || !KEEP || (left[i]>0 && md[i]==S && (modes & X))) -> release(i) }
 #ifdef ADMIN     /* the users are told that it is lost, and it is given back at once */
 	:: d_step { (st[i]==HOLD || st[i]==CACHED) && brkn[i] ->
 		if :: st[i]==HOLD -> left[i]-- :: else fi;
@@ -609,11 +691,19 @@ end:	do
 		fi; NOBRKN(i) }
 #endif
 #ifdef BUDGET
-	:: d_step { st[i]==HOLD && md[i]==X && (rv[i] || sn[i]!=NONE) && left[i] > 1 && !BROKEN(i) && MORE(i) ->
-		left[i]--; bud[i]++; assert(bud[i] <= BUDGET) }
+	:: d_step { st[i]==HOLD && md[i]==X && REC(i) && left[i] > 1 && !BROKEN(i) && MORE(i) ->
+		left[i]--; bud[i]++; ins[i] = 0; assert(bud[i] <= BUDGET) }
+	:: d_step { st[i]==HOLD && md[i]==X && REC(i) && left[i] > 1 && !BROKEN(i) && MORE(i) && (modes & S) ->
+		left[i]--; bud[i]++; assert(bud[i] <= BUDGET); reads(i) }
+#endif
+#ifdef SHARE
+	:: d_step { st[i]==HOLD && md[i]==X && !ins[i] && !REC(i) && left[i] > 1 && (modes & S) -> left[i]--; reads(i) }
+#endif
+#ifdef MEET      /* others come in beside the reader that is inside */
+	:: d_step { st[i]==HOLD && (md[i]==S || ins[i]) && !REC(i) && left[i] > 1 && (modes & S) -> left[i]-- }
 #endif
 #ifdef NOLINK    /* no link to the announced node: REL, the home grants */
-	:: d_step { (st[i]==HOLD || st[i]==CACHED) && !fast[i] && md[i]==X && sn[i]!=NONE -> sn[i] = NONE; sg[i] = 0; rv[i] = 1 }
+	:: d_step { (st[i]==HOLD || st[i]==CACHED) && !fast[i] && md[i]==X && sn[i]!=NONE -> sn[i] = NONE }
 #endif
 #ifdef CANCEL
 #ifdef ADOPT
@@ -621,20 +711,13 @@ end:	do
 		if :: !cs[i] -> cs[i] = 1; TOHOME(i, CAN, 0, 0, 0) :: else fi }
 	:: d_step { st[i]==WAIT && canc[i] && left[i] > 1 -> canc[i] = 0; left[i]-- }
 #else
-	:: d_step { st[i]==WAIT && !canc[i] && !tr[i] -> canc[i] = 1; TOHOME(i, CAN, 0, 0, 0) }
+	:: d_step { st[i]==WAIT && !canc[i] && !tr[i] && GIVESUP(i) -> canc[i] = 1; TOHOME(i, CAN, 0, 0, 0) }
 #endif
 #endif
 #ifdef UPDOWN
-	:: d_step { st[i]==HOLD && fast[i] && md[i]==X && up[i] ->
-		assert(own == i+1 && !(bits & BIT(i)));
-		own = 0; bits = bits | BIT(i); resW[i] = W; md[i] = S; st[i] = DNF }
-	:: d_step { st[i]==DNF && up[i] ->
-		if :: resW[i] -> c2h[i]!REL0,0,0,0 :: else fi;
-		resW[i] = 0; st[i] = HOLD }
-	:: d_step { st[i]==HOLD && !fast[i] && md[i]==X ->
-		md[i] = S; TOHOME(i, DOWN, g[i], 1, 0);
-		if :: sn[i] != NONE -> sn[i] = NONE; sg[i] = 0; rv[i] = 1 :: else fi }
-	:: d_step { st[i]==HOLD && fast[i] && md[i]==S && up[i] && (modes & X) && left[i] > 1 ->
+	:: d_step { st[i]==HOLD && md[i]==X && !ins[i] && (up[i] || !fast[i]) -> down(i) }
+	:: d_step { READERS(i) && (modes & X) && left[i] > 1 -> left[i]--; ins[i] = 0 }
+	:: d_step { st[i]==HOLD && fast[i] && md[i]==S && up[i] && !REC(i) && (modes & X) && left[i] > 1 ->
 		left[i]--;
 		if
 		:: own==0 && bits==BIT(i) && !W -> own = i+1; bits = 0; res[i] = 1; md[i] = X
@@ -647,18 +730,21 @@ end:	do
 		if :: res[i] -> newtoken(i, tok) :: else fi;
 #endif
 		res[i] = 0 }
-	:: d_step { st[i]==HOLD && !fast[i] && md[i]==S && up[i] && (modes & X) && left[i] > 1 ->
+	:: d_step { st[i]==HOLD && !fast[i] && md[i]==S && up[i] && !REC(i) && (modes & X) && left[i] > 1 ->
 		left[i]--; st[i] = UPW; c2h[i]!UPG,g[i],1,0 }
 #endif
+	:: d_step { st[i]==DNF && up[i] ->
+		if :: resW[i] -> c2h[i]!REL0,0,0,0 :: else fi;
+		resW[i] = 0; st[i] = HOLD }
 	/* ---- messages ---- */
 	:: d_step { h2c[i]?mt,a,b,c -> crecv(i) }
 #ifdef NOLINK
 	:: d_step { h2c[i]?[SUCC,_,_,_] -> h2c[i]?mt,a,b,c; b = NONE; crecv(i) }
 #endif
 	:: d_step { CCHAS(i,(i+1)%NC) && val[i] && SYNCED(i) -> CCGET(i,(i+1)%NC);
-		if :: EPOK(i) -> accept(i, z) :: else fi; z = 0; z2 = 0 }
+		if :: EPOK(i) && TAKES(i) -> accept(i, z) :: else fi; z = 0; z2 = 0 }
 	:: d_step { CCHAS(i,(i+2)%NC) && val[i] && SYNCED(i) -> CCGET(i,(i+2)%NC);
-		if :: EPOK(i) -> accept(i, z) :: else fi; z = 0; z2 = 0 }
+		if :: EPOK(i) && TAKES(i) -> accept(i, z) :: else fi; z = 0; z2 = 0 }
 	/* ---- faults ---- */
 #if defined(CRASH) || defined(BREAK)
 	:: d_step { flt > 0 && up[i] ->
@@ -679,13 +765,15 @@ end:	do
 	/* resume: the home has destroyed the old responder QP; resync is the first message */
 	:: d_step { !up[i] && val[i] ->
 		up[i] = 1;
+#ifdef ADOPT
+		a = (st[i]==WAIT -> md[i] + 4*cs[i] + 8*tr[i] : 0);
+#else
 		a = (st[i]==WAIT -> md[i] + 4*canc[i] + 8*tr[i] : 0);
+#endif
 		b = (((st[i]==HOLD || st[i]==CACHED || st[i]==UPW) && !fast[i]) -> g[i] : 0);
 		if :: b != 0 && md[i] == S -> a = a + 16 :: else fi;
 		if :: st[i] == UPW -> a = a + 32 :: else fi;
-#ifdef ADOPT
-		cs[i] = canc[i];
-#endif
+		if :: SHARED(i) -> rv[i] = BROKEN(i) :: else fi;         /* the home asks again */
 		c2h[i]!RSY,a,b,lg[i] }
 	/* in-doubt operations: READ the word */
 	:: d_step { st[i]==DBT && up[i] ->
@@ -705,7 +793,8 @@ end:	do
 		:: dk[i]==RELF && !((md[i]==X && own==i+1) || (md[i]==S && (bits & BIT(i)))) ->
 			if :: W -> c2h[i]!REL0,0,0,0 :: else fi;
 			st[i] = IDLE; forget(i)
-		:: dk[i]==DNF -> assert(bits & BIT(i)); st[i] = HOLD; if :: W -> c2h[i]!REL0,0,0,0 :: else fi
+		:: dk[i]==DNF && own==i+1 -> own = 0; bits = bits | BIT(i); resW[i] = W; md[i] = S; st[i] = DNF
+		:: dk[i]==DNF && own!=i+1 -> assert(bits & BIT(i)); st[i] = HOLD; if :: W -> c2h[i]!REL0,0,0,0 :: else fi
 		:: dk[i]==UPF -> st[i] = HOLD; faa_token(i);
 			if
 			:: own==i+1 -> assert(md[i]==X);
@@ -738,6 +827,13 @@ end:	do
 		val[i] = 0; st[i] = DEAD; left[i] = 0; claim[i] = 0; forget(i); noearly(i); canc[i] = 0; tr[i] = 0; dk[i] = 0; NOCS(i);
 		do :: CCHAS((i+1)%NC,i) -> CCGET((i+1)%NC,i) :: !CCHAS((i+1)%NC,i) -> break od;
 		do :: CCHAS((i+2)%NC,i) -> CCGET((i+2)%NC,i) :: !CCHAS((i+2)%NC,i) -> break od; z = 0; z2 = 0 }
+#endif
+#ifdef RIGHTS
+	/* it is told; what it has is lost, what was posted has ended */
+	:: d_step { wd[i]==1 && up[i] && val[i] && st[i]!=XATT && st[i]!=SATT && st[i]!=RELF && st[i]!=DNF && st[i]!=UPF && claim[i]!=2 && claim[i]!=3 ->
+		do :: nempty(h2c[i]) -> h2c[i]?mt,a,b,c :: empty(h2c[i]) -> break od;
+		wd[i] = 2; st[i] = IDLE; left[i] = 0; claim[i] = 0; forget(i); noearly(i); canc[i] = 0; tr[i] = 0; dk[i] = 0; NOCS(i);
+		lg[i] = 0; lh[i] = 0; lhn[i] = 0 }
 #endif
 #ifdef REJOIN
 	/* the node attaches again: new session, new epoch */
@@ -794,11 +890,12 @@ inline grant(i)
 #else
 #define NOCHAIN suc[0] = NONE; sgn[0] = 0; suc[1] = NONE; sgn[1] = 0; suc[2] = NONE; sgn[2] = 0
 #endif
-inline curclear() { cur = NONE; hg = 0; via = NONE; crv = 0 }
+inline curclear() { cur = NONE; hg = 0; via = NONE; crv = 0; cdn = 0 }
 /* the chain moves up by one: its first member, dead or not, is the holder */
 inline shift()
 {
-	cur = suc[0]; hg = (suc[0] == NONE -> 0 : sgn[0]); via = NONE; crv = 0;
+	cur = suc[0]; hg = (suc[0] == NONE -> 0 : sgn[0]); via = NONE; crv = 0; cdn = 0;
+	if :: cur != NONE -> mc[cur] = 0 :: else fi;
 #if CHAIN > 1
 	suc[0] = suc[1]; sgn[0] = sgn[1];
 #endif
@@ -846,12 +943,26 @@ inline handed(i)
 #define ANNGEN(i) (suc[0] == i -> sgn[0] : (suc[1] == i -> sgn[1] : sgn[2]))
 #endif
 
-/* SUCC to the one before k in the chain, if it lives, that k follows; of a dead one only the number is told */
+/* one of the chain lives; and waits still */
+#if CHAIN == 1
+#define CHAINED (suc[0] != NONE)
+#define WAITS (suc[0] != NONE && mc[suc[0]] == 0)
+#elif CHAIN == 2
+#define CHAINED (suc[0] != NONE || suc[1] != NONE)
+#define WAITS ((suc[0] != NONE && mc[suc[0]] == 0) || (suc[1] != NONE && mc[suc[1]] == 0))
+#else
+#define CHAINED (suc[0] != NONE || suc[1] != NONE || suc[2] != NONE)
+#define WAITS ((suc[0] != NONE && mc[suc[0]] == 0) || (suc[1] != NONE && mc[suc[1]] == 0) || (suc[2] != NONE && mc[suc[2]] == 0))
+#endif
+
+/* SUCC to the one before k in the chain, if it lives, that k follows; of a dead one, or one that must not be
+   handed the lock, only the number is told */
 inline succ_to(to, gen, k)
 {
 	if
 	:: to != NONE ->
 		z = suc[k];
+		if :: z != NONE && !NAMED(z) -> z = NONE :: else fi;
 #ifdef EPOCHS
 		if :: z != NONE -> z = z + 8*ep[z] :: else fi;
 #endif
@@ -914,17 +1025,38 @@ inline readers()
 #define TRYHEAD false
 #endif
 
+#define MODE(m) (m == S -> S : 0)
+
+/* none waits any more: the readers that were asked to leave may be joined again */
+inline stay()
+{
+#ifndef BUG_STAY
+	k = 0;
+	do
+	:: k < NC && SH[k] && (shrv & BIT(k)) -> shrv = shrv & ~BIT(k); TOCLI(k, REVK, SH[k], 0, S); k++
+	:: k < NC && !SH[k] && (fr & F & bits & BIT(k)) -> fr = fr & ~BIT(k); TOCLI(k, REVK, 0, 0, S); k++
+	:: k < NC && !(SH[k] && (shrv & BIT(k))) && !(!SH[k] && (fr & F & bits & BIT(k))) -> k++
+	:: k >= NC -> break
+	od; k = 0
+#else
+	skip
+#endif
+}
+
 inline pump()
 {
 	if
-	:: hm == DRAIN && own == 0 -> hm = MAN; raise_ng()
+	:: hm == DRAIN && own == 0 -> hm = MAN; fr = 0; raise_ng();
+#ifdef ASK
+		asked = 0       /* as a reader the owner is asked again */
+#endif
 	:: else
 	fi;
 	if
 #ifdef BUG_DRAINBITS
-	:: hm == MAN && F != 0 -> F = 0
+	:: hm == MAN && F != 0 -> F = 0; fr = 0
 #else
-	:: hm == MAN && F != 0 && (bits & F) == 0 -> F = 0
+	:: hm == MAN && F != 0 && (bits & F) == 0 -> F = 0; fr = 0
 #endif
 	:: else
 	fi;
@@ -932,10 +1064,7 @@ inline pump()
 	do
 #ifndef HOMEMODE
 	:: !stop && cur == NONE && !(SH[0] || SH[1] || SH[2]) && QNONE ->
-		hm = CLRW; F = 0; frv = 0; stop = 1;
-#ifdef ASK
-		fr = 0
-#endif
+		stay(); hm = CLRW; F = 0; fr = 0; stop = 1
 #else
 	:: !stop && cur == NONE && !(SH[0] || SH[1] || SH[2]) && QNONE -> stop = 1
 #endif
@@ -945,22 +1074,26 @@ inline pump()
 		if
 		:: n == qt-1 && (fr & BIT(k)) -> deny_head()
 		:: n == qt-1 && !(fr & BIT(k)) ->
-			if :: !(asked & BIT(k)) && !dead[k] -> asked = asked | BIT(k); TOCLI(k, REVK, 0, 2, 0) :: else fi;
+			if :: !(asked & BIT(k)) && !dead[k] -> asked = asked | BIT(k); TOCLI(k, REVK, 0, 2, MODE(m)) :: else fi;
 			stop = 1
 		:: n != qt-1 ->
-			if :: !(fr & BIT(k)) && !dead[k] -> fr = fr | BIT(k); TOCLI(k, REVK, 0, 0, 0) :: else fi;
+			if :: !(fr & BIT(k)) && !dead[k] -> fr = fr | BIT(k); TOCLI(k, REVK, 0, 0, MODE(m)) :: else fi;
 			stop = 1
 		fi
 	:: !stop && cur != NONE && sgn[0] == 0 && TRYHEAD ->
 		if
 		:: crv -> deny_head()
 		:: !crv ->
-			if :: !(asked & BIT(cur)) -> asked = asked | BIT(cur); TOCLI(cur, REVK, hg, 2, 0) :: else fi;
+			hq?<n,m>;
+			if :: !(asked & BIT(cur)) -> asked = asked | BIT(cur); TOCLI(cur, REVK, hg, 2, MODE(m)) :: else fi;
 			stop = 1
 		fi
 	:: !stop && cur != NONE && !(sgn[0] == 0 && TRYHEAD) ->
 #else
-	:: !stop && cur == NONE && hm == DRAIN && QSOME -> stop = 1
+	:: !stop && cur == NONE && hm == DRAIN && QSOME ->
+		hq?<n,m>; k = own - 1;
+		if :: !(fr & BIT(k)) && !dead[k] -> fr = fr | BIT(k); TOCLI(k, REVK, 0, 0, MODE(m)) :: else fi;
+		stop = 1
 	:: !stop && cur != NONE ->
 #endif
 		if
@@ -968,12 +1101,12 @@ inline pump()
 			hq?<n,m>;
 			if
 			:: m == X -> hq?n,m; announce(n)
-			:: m == S && sgn[0] == 0 && !crv -> crv = 1; TOCLI(cur, REVK, hg, 0, 0); stop = 1
+			:: m == S && sgn[0] == 0 && !crv -> crv = 1; TOCLI(cur, REVK, hg, 0, S); stop = 1
 			:: else -> stop = 1     /* a shared request ends the chain */
 			fi
 		:: else -> stop = 1
 		fi
-	:: !stop && cur == NONE && hm == MAN && QNONE && (SH[0] || SH[1] || SH[2]) -> stop = 1
+	:: !stop && cur == NONE && hm == MAN && QNONE && (SH[0] || SH[1] || SH[2]) -> stay(); stop = 1
 	:: !stop && cur == NONE && hm == MAN && QSOME ->
 		hq?<n,m>;
 		if
@@ -994,17 +1127,17 @@ inline pump()
 			k = 0;
 			do
 			:: k < NC && SH[k] && !(shrv & BIT(k)) -> shrv = shrv | BIT(k); TOCLI(k, REVK, SH[k], 0, 0); k++
-			:: k < NC && !(SH[k] && !(shrv & BIT(k))) && (F & BIT(k)) && !frv -> TOCLI(k, REVK, 0, 0, 0); k++
-			:: k < NC && !(SH[k] && !(shrv & BIT(k))) && !((F & BIT(k)) && !frv) -> k++
+			:: k < NC && !(SH[k] && !(shrv & BIT(k))) && (F & bits & BIT(k)) && !(fr & BIT(k)) -> fr = fr | BIT(k); TOCLI(k, REVK, 0, 0, 0); k++
+			:: k < NC && !(SH[k] && !(shrv & BIT(k))) && !((F & bits & BIT(k)) && !(fr & BIT(k))) -> k++
 			:: k >= NC -> break
 			od;
-			if :: F != 0 -> frv = 1 :: else fi;
 			stop = 1
 #endif
 		fi
 	:: stop -> break
 	od;
-	n = 0; m = 0; k = 0; stop = 0
+	n = 0; m = 0; k = 0; stop = 0;
+	assert(!cdn || CHAINED)         /* a reader in the way of readers */
 }
 
 /*
@@ -1071,30 +1204,78 @@ inline do_rel(i, gen)
 #define ALSO(k) (suc[k] != NONE)
 #endif
 
-#if CHAIN == 1
-#define CHAINED (suc[0] != NONE)
-#elif CHAIN == 2
-#define CHAINED (suc[0] != NONE || suc[1] != NONE)
-#else
-#define CHAINED (suc[0] != NONE || suc[1] != NONE || suc[2] != NONE)
+/* LEFTTOLD: it is not asked whether it agrees */
+inline tell(k)
+{
+	if
+	:: suc[k] != NONE && mc[suc[k]] == 1 ->
+		mc[suc[k]] = 2; TOCLI(suc[k], CAND, sgn[k], 0, 0);
+#ifdef BUG_LEFTTOLD
+		mc[suc[k]] = 0; suc[k] = NONE
 #endif
+	:: else
+	fi
+}
+
 /*
- * While one that was announced lives nothing changes: i may have handed over what it could before. Mistake
- * DOWNBURN: those that live go back to the head of the queue, in order, and their generations are void.
+ * cur is shared. While one that was announced waits nothing changes: cur may have handed over what it could
+ * before. Those that gave up are told so, and say that they will not take it; when none lives cur is one of
+ * the readers.
  */
-#if defined(BUG_DOWNBURN) || defined(BUG_CHAINDOWN)
-#define STAYS false
-#else
-#define STAYS CHAINED
+inline settle()
+{
+	if
+	:: cdn && !WAITS ->
+		tell(0);
+#if CHAIN > 1
+		tell(1);
 #endif
+#if CHAIN > 2
+		tell(2);
+#endif
+		if
+		:: !CHAINED ->
+#ifdef BUG_DOWNSTAY
+			SH[cur] = hg; shrv = shrv & ~BIT(cur);
+#else
+			SH[cur] = hg; shrv = (sgn[0] != 0 -> shrv | BIT(cur) : shrv & ~BIT(cur));     /* by SUCC */
+#endif
+#ifdef ASK
+			asked = asked & ~BIT(cur);
+#endif
+			NOCHAIN; curclear()
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* i, which was told, says that it has not had what was announced, and will not take it */
+#define LEAVES_CHAIN(i, gen) (mt == REL && c == 1 && mc[i] == 2 && ANN(i) && ANNGEN(i) == gen)
+inline do_left(i)
+{
+	mc[i] = 0;
+	if
+	:: suc[0] == i -> suc[0] = NONE
+#if CHAIN > 1
+	:: suc[1] == i -> suc[1] = NONE
+#endif
+#if CHAIN > 2
+	:: suc[2] == i -> suc[2] = NONE
+#endif
+	fi;
+	settle()
+}
+
+/* DOWNBURN: those that live go back to the head of the queue, in order, and their generations are void */
 inline do_down(i, gen)
 {
 #ifndef BUG_DOWNEARLY
 	imply(i, gen);
 #endif
 	if
-	:: cur == i && hg == gen && STAYS -> skip
-	:: cur == i && hg == gen && !STAYS ->
+#if defined(BUG_DOWNBURN) || defined(BUG_CHAINDOWN)
+	:: cur == i && hg == gen ->
 		k = len(hq);
 		if :: suc[0] != NONE -> hq!suc[0],X :: else fi;
 #if CHAIN > 1
@@ -1110,6 +1291,9 @@ inline do_down(i, gen)
 		n = 0; m = 0;
 		shift();
 		SH[i] = gen; shrv = shrv & ~BIT(i)
+#else
+	:: cur == i && hg == gen -> cdn = 1; settle()
+#endif
 #ifdef BUG_DOWNEARLY
 	:: else
 #else
@@ -1177,7 +1361,12 @@ inline do_cancel(i)
 {
 	if
 	:: QHAS(i) -> hq??eval(i),m; m = 0; TOCLI(i, CAND, 0, 0, 0)
-	:: !QHAS(i)
+#ifndef BUG_CANCDOWN
+	:: !QHAS(i) && ANN(i) ->
+		if :: mc[i] == 0 -> mc[i] = 1 :: else fi;
+		settle()
+#endif
+	:: else
 	fi
 }
 
@@ -1209,11 +1398,12 @@ inline hrecv(i)
 	if
 	:: mt == ENQ && BAD(i) && (cur == i || ANN(i) || SH[i] != 0 || QHAS(i)) -> skip
 	:: mt == ENQ && !(BAD(i) && (cur == i || ANN(i) || SH[i] != 0 || QHAS(i))) -> do_enq(i, a, b)
-	:: (mt == REL || mt == DONE || mt == DOWN || mt == UPG) && FORGED(i, a, b) -> assert(BAD(i))
+	:: LEAVES_CHAIN(i, a) -> do_left(i)
+	:: (mt == REL || mt == DONE || mt == DOWN || mt == UPG) && !LEAVES_CHAIN(i, a) && FORGED(i, a, b) -> assert(BAD(i))
 	:: mt == RSY && BAD(i) && b != 0 && (!MAYHOLD(i) || FORGED(i, b, !(a & 64))) -> skip
 	:: mt == RSY && BAD(i) && QHAS(i) && !hq??[eval(i),eval(a & 3)] -> skip
 	:: mt == CAN -> do_cancel(i)
-	:: mt == REL && !FORGED(i, a, b) -> do_rel(i, a)
+	:: mt == REL && !LEAVES_CHAIN(i, a) && !FORGED(i, a, b) -> do_rel(i, a)
 	:: mt == DONE && !FORGED(i, a, b) -> do_done(i, a)
 	:: mt == REL0 -> skip
 #ifdef ASK
@@ -1231,8 +1421,9 @@ inline hrecv(i)
 #ifdef BREAK
 		hup[i] = 1;
 #endif
+		fr = fr & ~BIT(i);
 #ifdef ASK
-		asked = asked & ~BIT(i); fr = fr & ~BIT(i);
+		asked = asked & ~BIT(i);
 #endif
 		/* it cannot hold what the home has not given it, but what was ended by rule G it may still list */
 #ifndef BUG_ENDED
@@ -1268,6 +1459,8 @@ inline hrecv(i)
 #endif
 		:: else
 		fi;
+		if :: ANN(i) -> mc[i] = ((a & 4) != 0) :: else fi;
+		settle();
 		if
 		:: cur == i && b == hg && (a & 16) -> do_down(i, b);
 			if
@@ -1309,25 +1502,18 @@ inline hrecv(i)
 		/* a LOST of i may have been lost with the link */
 		if :: cur != NONE && via == i -> grant(cur) :: else fi;
 #endif
-#ifndef ASK
-		if
-		:: (hm == DRAIN && own == i+1) || (F & BIT(i)) -> TOCLI(i, REVK, 0, 0, 0)
-		:: else
-		fi
-#else
 		skip
-#endif
 	fi;
 	pump()
 }
 
-/* all sends to a client after its fields may be gone */
-inline reclaim(i)
+/* what i had is free, and all sends to it are over: its fields may be gone */
+inline ended(i)
 {
-	dead[i] = 1;
 #ifdef ASK
-	NOTRY(i); asked = asked & ~BIT(i); fr = fr & ~BIT(i);
+	NOTRY(i); asked = asked & ~BIT(i);
 #endif
+	fr = fr & ~BIT(i); mc[i] = 0;
 	if :: QHAS(i) -> hq??eval(i),m; m = 0 :: !QHAS(i) fi;
 	if :: own == i+1 -> own = 0 :: else fi;
 	bits = bits & ~BIT(i); F = F & ~BIT(i);
@@ -1355,15 +1541,57 @@ inline reclaim(i)
 	fi;
 #endif
 	if :: cur == i -> end_tenure() :: else fi;
+	settle();
 	pump()
 }
+
+inline reclaim(i)
+{
+	dead[i] = 1;
+#ifdef RIGHTS
+	wd[i] = 0;
+#endif
+	ended(i)
+}
+
+#ifdef RIGHTS
+/* rights are withdrawn; then i says that it has forgotten what it had, and has the lock open again */
+inline withdraw(i)
+{
+	rw--; wd[i] = 1;
+#ifdef BUG_RIGHTSEND     /* what it has is taken at once */
+	ended(i)
+#endif
+}
+
+inline forgotten(i)
+{
+	do :: nempty(c2h[i]) -> c2h[i]?mt,a,b,c :: empty(c2h[i]) -> break od;
+#ifdef BREAK
+	hup[i] = 1;
+#endif
+	ended(i);
+	wd[i] = 3; left[i] = 1
+}
+#define HEARS(i) if :: UNHEARD(i) :: else -> hrecv(i) fi
+#else
+#define HEARS(i) hrecv(i)
+#endif
 
 proctype Home()
 {
 end:	do
-	:: d_step { c2h[0]?mt,a,b,c -> hrecv(0) }
-	:: d_step { c2h[1]?mt,a,b,c -> hrecv(1) }
-	:: d_step { c2h[2]?mt,a,b,c -> hrecv(2) }
+	:: d_step { c2h[0]?mt,a,b,c -> HEARS(0) }
+	:: d_step { c2h[1]?mt,a,b,c -> HEARS(1) }
+	:: d_step { c2h[2]?mt,a,b,c -> HEARS(2) }
+#ifdef RIGHTS
+	:: d_step { rw > 0 && wd[0] == 0 && !dead[0] -> withdraw(0) }
+	:: d_step { rw > 0 && wd[1] == 0 && !dead[1] -> withdraw(1) }
+	:: d_step { rw > 0 && wd[2] == 0 && !dead[2] -> withdraw(2) }
+	:: d_step { wd[0] == 2 && up[0] -> forgotten(0) }
+	:: d_step { wd[1] == 2 && up[1] -> forgotten(1) }
+	:: d_step { wd[2] == 2 && up[2] -> forgotten(2) }
+#endif
 	:: d_step { hm == SETW ->       /* loopback FAA(+W) executes */
 		assert(!W); W = 1; hm = SETW2;
 #ifndef BUG_B3
@@ -1374,9 +1602,9 @@ end:	do
 #endif
 		}
 	:: d_step { hm == SETW2 ->      /* its completion */
-		F = rb; frv = 0;
+		F = rb; fr = 0;
 #ifdef ASK
-		fr = 0; asked = 0;
+		asked = 0;
 #endif
 #ifndef BUG_DOWNF
 		if :: ro != 0 -> F = F | BIT(ro-1) :: else fi;
@@ -1386,10 +1614,7 @@ end:	do
 		:: k < NC && (QHAS(k) || dead[k]) -> F = F & ~BIT(k); k++
 		:: k < NC && !(QHAS(k) || dead[k]) ->
 			if
-#ifndef ASK
-			:: ro == k+1 -> TOCLI(k, REVK, 0, FORCE, 0)
-#endif
-			:: ro != k+1 && FORCE && (F & BIT(k)) -> TOCLI(k, REVK, 0, FORCE, 0)
+			:: FORCE && (F & BIT(k)) -> TOCLI(k, REVK, 0, FORCE, 0)
 			:: else
 			fi; k++
 		:: k >= NC -> break
@@ -1456,7 +1681,8 @@ end:	do
 #ifdef RESTART
 	/* all sessions are new ones; the word is born with W */
 	:: d_step { rst ->
-		rst = 0; own = 0; bits = 0; W = 1; hm = MAN; F = 0; frv = 0; rb = 0; ro = 0;
+		rst = 0; own = 0; bits = 0; W = 1; hm = MAN; F = 0; fr = 0; rb = 0; ro = 0;
+		mc[0] = 0; mc[1] = 0; mc[2] = 0;
 		curclear(); NOCHAIN; SH[0] = 0; SH[1] = 0; SH[2] = 0; shrv = 0;
 #ifdef TOKENS
 #ifdef BUG_EPOCH
@@ -1537,6 +1763,7 @@ inline hears()
 #define SAYS(ty, x, y, w) say > 0 && up[2] && nfull(c2h[2]) -> say--; c2h[2]!ty,x,y,w
 #define OF(gen) \
 	:: d_step { gen <= ng + 1 && SAYS(REL, gen, KNOWS(gen), 0) } \
+	:: d_step { gen <= ng + 1 && SAYS(REL, gen, 0, 1) } \
 	:: d_step { gen <= ng + 1 && SAYS(DONE, gen, KNOWS(gen), 0) } \
 	:: d_step { gen <= ng + 1 && SAYS(DOWN, gen, KNOWS(gen), 0) } \
 	:: d_step { gen <= ng + 1 && SAYS(UPG, gen, KNOWS(gen), 0) } \
@@ -1561,6 +1788,9 @@ end:	do
 	:: d_step { SAYS(CAN, 0, 0, 0) }
 	:: d_step { SAYS(REL0, 0, 0, 0) }
 	OF(1) OF(2) OF(3) OF(4) OF(5)
+#ifdef RIGHTS
+	:: d_step { wd[2] == 1 -> wd[2] = 2 }
+#endif
 #ifdef BREAK
 	:: d_step { flt > 0 && up[2] ->
 		flt--; up[2] = 0;
@@ -1570,6 +1800,7 @@ end:	do
 	:: RESUMES(0, 0, 255)
 	:: RESUMES(0, 0, 0)
 	:: RESUMES(X, 0, 255)
+	:: RESUMES(X + 4, 0, 0)
 	LISTS(1) LISTS(2) LISTS(3) LISTS(4)
 #endif
 	od
