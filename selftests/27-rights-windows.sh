@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 66
+plan 74
 
 # access RIGHT: of b.
 access() {
@@ -80,6 +80,22 @@ check "c gives it to d" eval 'over one "$one" && begun_says three held'
 check_fails "to d alone" 1 '' begun_says four held 2
 check "and then b has it" eval 'over three "$three" && begun_says four held &&
 	over four "$four"'
+
+# What b says before it knows is no fault, however far the home has come with it.
+for access in ro none; do
+	before=$(session)
+	bad=$(stat_of a bad_message)
+	stop_at message
+	begin two of b lock run t/l timeout 10000 -- true
+	two=$begun
+	check "b wants a lock" stopped_at message
+	check "$access meanwhile" access $access
+	go_on message
+	check "b ends" wait_until 20 ended "$two"
+	check_equal "in the same session, and nothing is held against it" \
+		"$before $bad" "$(session) $(stat_of a bad_message)"
+	access rw
+done
 
 # later SECONDS: after a while in which something would have happened.
 later() {

@@ -13,6 +13,8 @@ enum tally_delay {
 	TALLY_DELAY_OPEN,
 	/* home: a CLOSE is served, and what it closes has not been looked for */
 	TALLY_DELAY_CLOSE,
+	/* home: a message about an object came, whose rights stand */
+	TALLY_DELAY_MESSAGE,
 	/* home: keys of a region are made, and the answer is not on its way */
 	TALLY_DELAY_REGION_MAP,
 	/* home: an object is made and has its name, and cannot be found yet */

@@ -106,9 +106,8 @@ static void attach_say_withdrawn(struct tally_attach *attach)
 }
 
 /* Rights that it was given are taken. With arena->lock held. */
-static void attach_lessen(struct tally_attach *attach, u8 access)
+static void attach_lessen(struct tally_attach *attach)
 {
-	WRITE_ONCE(attach->access, access);
 	if (test_and_set_bit(TALLY_EXPORT_LESS, &attach->flags))
 		return;
 	attach->end = jiffies + msecs_to_jiffies(attach->session->lease_ms);
@@ -162,9 +161,12 @@ void tally_export_set_access(struct tally_arena *arena)
 		old = attach->access;
 		access = tally_export_access(arena, attach->session);
 		if (access < old)
-			attach_lessen(attach, access);
+			attach_lessen(attach);
 		if (access != old && !tally_attach_withdrawn(attach))
 			attach_withdraw(attach);
+		if (access < old)
+			/* What finds this lowered finds the reason. */
+			smp_store_release(&attach->access, access);
 	}
 }
 
@@ -276,7 +278,8 @@ void tally_open_put(struct tally_open *open)
 /* What the session may do with an object now: TALLY_ACCESS_*. Any context. */
 u8 tally_open_access(const struct tally_open *open)
 {
-	return READ_ONCE(open->attach->access);
+	/* Pairs with tally_export_set_access(). */
+	return smp_load_acquire(&open->attach->access);
 }
 
 /*

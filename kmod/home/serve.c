@@ -264,14 +264,18 @@ int tally_serve_message(const struct tally_type_ops *type,
 
 	if (tally_open_withdrawn(s, body))
 		return 0;
+	tally_delay(MESSAGE);
 	open = tally_open_find(s, body);
 	/* That it was deleted meanwhile is no fault. */
-	if (IS_ERR(open))
-		return PTR_ERR(open) == -EIDRM ? 0 : -EPROTO;
-	if (open->type == type && type->message)
-		err = type->message(open, number, body, len);
-	tally_open_put(open);
-	return err;
+	if (PTR_ERR_OR_ZERO(open) == -EIDRM)
+		return 0;
+	if (!IS_ERR(open)) {
+		if (open->type == type && type->message)
+			err = type->message(open, number, body, len);
+		tally_open_put(open);
+	}
+	/* Nor that its rights were lowered meanwhile. */
+	return err && tally_open_withdrawn(s, body) ? 0 : err;
 }
 
 /*
