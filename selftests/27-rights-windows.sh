@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 74
+plan 89
 
 # access RIGHT: of b.
 access() {
@@ -208,3 +208,50 @@ check "it is attached by then, and does not ask again" wait_until 10 ended "$rea
 go_on attached
 kill "$evil"
 wait "$evil" 2> /dev/null
+
+# One that goes on with what it had, and says nothing to that it has lost it.
+begin evil "$hostile" "$here" "$(port a)" evil a lists
+evil=$begun
+check "a has a peer that lists what there is, again and again" eval '
+	tally peer add evil addr "$here" port 7999 node a &&
+	begun_says evil "^status 0 names [1-9]" 30'
+check "nothing at all for that" tally arena set t peer evil access none node a
+check "it is told no name any more, long before it is fenced" \
+	begun_says evil "^status 13 names 0" 4
+kill "$evil"
+wait "$evil" 2> /dev/null
+tally peer del evil node a
+
+# What the home does for a peer that posts no atomics ends with its right, and with
+# its session.
+check "such a peer" eval 'tally peer del a node d && del_node d &&
+	add_node d atomics off && join a d'
+check "may count" eval 'tally arena add w mode nic node a && tally counter add w/c node a &&
+	of d counter inc w/c'
+# With that a looks for it nowhere else, while it does not hear d.
+exec 9< "$mnt/a/w/c"
+
+# overtaken: d sets the counter, and one of a comes before that.
+overtaken() {
+	stop_at counter_set
+	begin setter tally -m "$mnt/d" counter set w/c to 100
+	setter=$begun
+	stopped_at counter_set && of a counter inc w/c &&
+		stop_at counter_set && stopped_at counter_set
+}
+check "it sets a counter, and is not fast enough" overtaken
+check "it may only read by then" tally arena set w peer d access ro node a
+go_on counter_set
+check "it ends" wait_until 20 ended "$setter"
+check_equal "and has not set it" 2 "$(of a counter read w/c)"
+check "write" tally arena set w peer d access rw node a
+check "it sets it again, and is not fast enough" overtaken
+kill -KILL "$setter"
+wait "$setter" 2> /dev/null
+check "it is gone by then, as a process and as a node" eval '
+	wait_until 20 umount "$mnt/d" && tally node del d && wait_until 20 eval "! is_live a d"'
+check "its session has not ended" [ "$(peer_state a d)" = ending ]
+go_on counter_set
+check "it ends" wait_until 20 eval '[ -z "$(peer_field a d session)" ]'
+check_equal "and has not set it" 3 "$(of a counter read w/c)"
+exec 9<&-

@@ -14,6 +14,8 @@
  *	flood		asks for renewals for ever and never says that it took
  *			an answer
  *	early		deletes what it never had while an OPEN waits
+ *	lists		lists arena "t", again and again, and says each time what it
+ *			was answered; never answers that it is to forget it
  *	withdraws	says without end that rights have changed, in an arena that it
  *			never had; says "forgotten" for each answer
  *	endless		has more names in its arena than anybody can take
@@ -57,7 +59,7 @@
 static const char *how, *argument = "0";
 static char **lengths;
 static bool takes;	/* lock "w" */
-static bool hoards, multiplies;
+static bool hoards, multiplies, lists;
 static int resyncs;
 static char **forged;	/* what follows "forge" */
 
@@ -324,6 +326,31 @@ static void hoard(struct link *l)
 	}
 }
 
+/* The names in an arena of the node, and again when they came. */
+static void list(struct link *l)
+{
+	uint8_t body[64] = { 't' };
+	uint32_t len = sizeof(body);
+
+	if (its.arena) {
+		memset(body, 0, sizeof(body));
+		memcpy(body, &its.arena, 4);
+		len = 8;
+		usleep(100000);
+	}
+	transmit(l, its.arena ? LIST : ATTACH, 0, ++l->seq[0], body, len);
+}
+
+static void listed(const struct message *m)
+{
+	const struct rep_list *rep = (const void *)m->body;
+	uint32_t body = m->len - sizeof(m->header);
+
+	if (its.arena)
+		printf("status %u names %u\n", be32toh(rep->status),
+		       body < 16 ? 0 : be32toh(rep->count));
+}
+
 /* The same on the way to a lock. */
 static void take_lock(struct link *l)
 {
@@ -395,12 +422,14 @@ static void handle(struct link *l)
 			take_lock(l);
 		else if (hoards)
 			hoard(l);
+		else if (lists)
+			list(l);
 		else if (forged)
 			forge(l);
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
-	} else if (type == FORGET && !hoards && !one_in(3)) {
+	} else if (type == FORGET && !hoards && !lists && !one_in(3)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, FORGOTTEN, 0, 0, body, sizeof(body));
 	} else if (type == FORGOTTEN && !strcmp(how, "withdraws")) {
@@ -417,11 +446,15 @@ static void handle(struct link *l)
 		if (!strcmp(how, "resync") && be16toh(m->header.req) == 2)
 			puts("heard");
 		l->asked[be16toh(m->header.req) % SLOTS] = false;
+		if (lists)
+			listed(m);
 		learnt(m);
 		if (takes)
 			take_lock(l);
 		else if (hoards)
 			hoard(l);
+		else if (lists)
+			list(l);
 	}
 }
 
@@ -537,6 +570,7 @@ int main(int argc, char **argv)
 	if (argc > 6 && !strcmp(how, "who"))
 		lengths = &argv[6];
 	key = getenv("TALLY_SECRET");
+	lists = !strcmp(how, "lists");
 	hoards = !strcmp(how, "hoard");
 	resuming = hoards;
 	multiplies = !strcmp(how, "sessions");

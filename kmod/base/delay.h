@@ -15,6 +15,8 @@ enum tally_delay {
 	TALLY_DELAY_CLOSE,
 	/* home: a message about an object came, whose rights stand */
 	TALLY_DELAY_MESSAGE,
+	/* home: a SET of a peer has read the counter, and goes on with that */
+	TALLY_DELAY_COUNTER_SET,
 	/* home: keys of a region are made, and the answer is not on its way */
 	TALLY_DELAY_REGION_MAP,
 	/* home: an object is made and has its name, and cannot be found yet */

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "base/deadline.h"
+#include "base/delay.h"
 #include "counter/wire.h"
 #include "home/export.h"
 #include "home/serve.h"
@@ -74,6 +75,7 @@ static void proxy_finish(struct counter_proxy *proxy, int err)
 
 	tally_open_put(proxy->open);
 	kfree(proxy);
+	tally_export_done(req->session);
 	proxy_reply(req, err == -ENOTCONN ? -ENETDOWN : err, old);
 }
 
@@ -93,19 +95,31 @@ static void proxy_post(struct counter_proxy *proxy)
 	tally_conn_put(loop);
 }
 
+/* Another operation was faster than a SET. 0: try again. */
+static int proxy_overtaken(struct counter_proxy *proxy)
+{
+	tally_delay(COUNTER_SET);
+	/* Both may have come to an end since the request was looked at. */
+	if (READ_ONCE(proxy->req->session->state) == TALLY_SESSION_OVER)
+		return -ENOTCONN;
+	if (tally_open_access(proxy->open) != TALLY_ACCESS_RW)
+		return -EACCES;
+	return tally_until_left(&proxy->until) ? 0 : -ETIMEDOUT;
+}
+
 static void proxy_work(struct work_struct *work)
 {
 	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
 	struct counter_proxy *proxy = req->ctx;
 	struct tally_op *op = &proxy->op;
+	bool again = !op->status && proxy->set && op->old != op->compare;
+	int err = again ? proxy_overtaken(proxy) : op->status;
 
-	if (op->status || !proxy->set || op->old == op->compare) {
-		proxy_finish(proxy, op->status);
-	} else if (!tally_until_left(&proxy->until)) {
-		proxy_finish(proxy, -ETIMEDOUT);
-	} else {
+	if (again && !err) {
 		op->compare = op->old;
 		proxy_post(proxy);
+	} else {
+		proxy_finish(proxy, err);
 	}
 }
 
@@ -140,6 +154,9 @@ static void proxy_start(struct tally_sreq *req, struct tally_open *open)
 	proxy->op.stats = &req->session->node->stats;
 	proxy->op.done = proxy_op_done;
 	req->ctx = proxy;
+	if (proxy->set)
+		tally_delay(COUNTER_SET);
+	tally_export_begin(req->session);
 	INIT_WORK(&req->work, proxy_work);
 	proxy_post(proxy);
 }

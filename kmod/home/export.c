@@ -664,21 +664,27 @@ void tally_export_each(struct tally_session *s,
 }
 
 /*
- * Go on with a request on @wq, where one may sleep: @fn calls tally_export_done()
- * before it replies, which the end of the session waits for. From the request
- * upcall.
+ * A request of a session goes on in another context, which calls
+ * tally_export_done() before it replies: the end of the session waits for that.
+ * From the request upcall.
  */
+void tally_export_begin(struct tally_session *s)
+{
+	struct tally_export *export = s->home;
+
+	atomic_inc(&export->busy);
+}
+
+/* The same on @wq, where one may sleep, with @fn. */
 void tally_export_defer(struct tally_sreq *req, struct workqueue_struct *wq,
 			work_func_t fn)
 {
-	struct tally_export *export = req->session->home;
-
-	atomic_inc(&export->busy);
+	tally_export_begin(req->session);
 	INIT_WORK(&req->work, fn);
 	queue_work(wq, &req->work);
 }
 
-/* What was deferred is done, and about to be answered. Process context. */
+/* What was begun, or deferred, is done, and about to be answered. Process context. */
 void tally_export_done(struct tally_session *s)
 {
 	struct tally_export *export = s->home;

@@ -118,6 +118,7 @@ void **tally_export_private(struct tally_session *s,
 void tally_export_each(struct tally_session *s,
 		       const struct tally_type_ops *type,
 		       void (*fn)(struct tally_open *open));
+void tally_export_begin(struct tally_session *s);
 void tally_export_defer(struct tally_sreq *req, struct workqueue_struct *wq,
 			work_func_t fn);
 void tally_export_done(struct tally_session *s);

@@ -111,6 +111,7 @@ static int serve_list(struct tally_sreq *req)
 	u32 id = be32_to_cpu(body->arena), after = be32_to_cpu(body->after);
 	struct tally_rep_list *list = reply_of(req);
 	struct tally_attach *attach;
+	int err = 0;
 
 	*list = (struct tally_rep_list) {};
 	if (!id) {
@@ -119,11 +120,14 @@ static int serve_list(struct tally_sreq *req)
 		attach = tally_attach_find(req->session, id);
 		if (!attach)
 			return tally_attach_missing(req->session, id);
-		list_objects(list, attach->arena, after);
+		if (READ_ONCE(attach->access) == TALLY_ACCESS_NONE)
+			err = -EACCES;
+		else
+			list_objects(list, attach->arena, after);
 		tally_attach_put(attach);
 	}
-	return sizeof(*list) +
-	       be32_to_cpu(list->count) * sizeof(struct tally_list_entry);
+	return err ?: sizeof(*list) + be32_to_cpu(list->count) *
+				      sizeof(struct tally_list_entry);
 }
 
 /* Whose an arena or object is. */

@@ -30,6 +30,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_OPEN]	 = "open",
 	[TALLY_DELAY_CLOSE]	 = "close",
 	[TALLY_DELAY_MESSAGE]	 = "message",
+	[TALLY_DELAY_COUNTER_SET] = "counter_set",
 	[TALLY_DELAY_REGION_MAP] = "region_map",
 	[TALLY_DELAY_OBJECT_ADD] = "object_add",
 	[TALLY_DELAY_OBJECT_DEL] = "object_del",
