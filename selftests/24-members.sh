@@ -10,7 +10,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 24
+plan 32
 export TALLY_SECRET=0123456789abcdef0123456789abcdef
 
 keyed() {
@@ -53,6 +53,11 @@ add_keyed() {
 		mount -t tally -o "node=$1" none "$mnt/$1"
 }
 
+# other_session THAN: it has another one, or none.
+other_session() {
+	[ "$(peer_field a evil session)" != "$1" ]
+}
+
 # no_session: what it had has been taken back.
 no_session() {
 	[ -z "$(peer_field a evil session)" ]
@@ -91,6 +96,24 @@ check "it is asked on another link" wait_until 30 said '^live' 2
 check "and does not answer" mem_is "$full"
 check "its memory comes back" wait_until 30 mem_is_not "$full"
 retreat
+
+# It is not there when the answer is due, and comes back: long before that, and just
+# before.  Its lease goes on all the time.
+for ms in 0 400; do
+	# shellcheck disable=SC2016 # for eval
+	check "it has a region again" eval 'tally region add t/r size 4K node a &&
+		strike evade "$ms" && begun_says hostile "^open" 60'
+	before=$(peer_field a evil session)
+	check "which is no business of its any more" tally arena set t peer evil \
+		access none node a
+	check "it loses its session: it has broken off after $ms ms each time" \
+		wait_until 10 other_session "$before"
+	check_equal "for that" "the peer did not give up what it has lost the right to" \
+		"$(peer_field a evil ended)"
+	retreat
+	tally arena set t peer evil access rw node a
+	tally region del t/r node a
+done
 
 strike sessions
 check "it takes a lock in each of its sessions" wait_until 60 said '^granted' 3

@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 89
+plan 97
 
 # access RIGHT: of b.
 access() {
@@ -149,6 +149,24 @@ check "what it wrote is there, and no more" eval '
 	[ "$(tr -d "\\0" < "$mnt/a/t/r" | wc -c)" = "$n" ]'
 check "write, for the last" access rw
 before=$(session)
+
+# One that was away when its time was over has as much again on the next link, from when
+# it is told on that.
+stop_at opened
+begin reader of b counter read t/x
+reader=$begun
+check "b is opening a counter, and stops" stopped_at opened
+check "read only" access ro
+stop_at link_live
+check "its link breaks" break_link a b
+check "and is up again, and nobody knows" stopped_at link_live
+check "more than a quarter of the lease goes by" later 7
+go_on link_live
+go_on opened
+check "the reader ends" wait_until 20 ended "$reader"
+check_equal "the next one gets its answer" 0 "$(of b counter read t/x)"
+check_equal "and the session is the same" "$before" "$(session)"
+access rw
 
 # A node that does not answer is fenced after a quarter of the lease.
 stop_at opened

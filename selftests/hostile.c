@@ -32,6 +32,8 @@
  *			the proof of the first one; says what became of them
  *	hoard		opens region "r" of arena "t", says "open", and never
  *			answers that it is to be forgotten; resumes its sessions
+ *	evade MS	likewise, and breaks off so long after each time that it is
+ *			told to forget something
  *	sessions	takes lock "wa" of arena "t", breaks off, comes back as
  *			another start of its node and takes "wb", and so on
  *	forge TYPE ARENA OBJECT GEN SESSION
@@ -59,7 +61,7 @@
 static const char *how, *argument = "0";
 static char **lengths;
 static bool takes;	/* lock "w" */
-static bool hoards, multiplies, lists;
+static bool hoards, evades, multiplies, lists;
 static int resyncs;
 static char **forged;	/* what follows "forge" */
 
@@ -429,6 +431,9 @@ static void handle(struct link *l)
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
+	} else if (type == FORGET && evades) {
+		usleep(1000 * atoi(argument));
+		l->closed = true;
 	} else if (type == FORGET && !hoards && !lists && !one_in(3)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, FORGOTTEN, 0, 0, body, sizeof(body));
@@ -571,7 +576,8 @@ int main(int argc, char **argv)
 		lengths = &argv[6];
 	key = getenv("TALLY_SECRET");
 	lists = !strcmp(how, "lists");
-	hoards = !strcmp(how, "hoard");
+	evades = !strcmp(how, "evade");
+	hoards = evades || !strcmp(how, "hoard");
 	resuming = hoards;
 	multiplies = !strcmp(how, "sessions");
 	resyncs = strcmp(how, "resync") ? 0 : atoi(argument);

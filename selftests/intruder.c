@@ -154,6 +154,8 @@ bool greet(struct link *l, uint8_t session_key[32])
 	struct hello hello;
 
 	memset(l, 0, sizeof(*l));
+	/* One that is refused tries again. */
+	l->session = former;
 	memset(&its, 0, sizeof(its));
 	l->control = resolve();
 	fill_hello(&hello, from, to, "");

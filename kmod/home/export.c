@@ -82,10 +82,13 @@ void tally_export_forget_arena(struct tally_arena *arena)
 /* It has more than it may: from now on it has as long as that to answer. */
 static void attach_hurry(struct tally_attach *attach)
 {
-	struct tally_export *export = attach->session->home;
+	struct tally_session *s = attach->session;
+	struct tally_export *export = s->home;
 
-	WRITE_ONCE(attach->due, jiffies + EXPORT_ANSWER(attach->session));
-	mod_delayed_work(attach->session->node->wq, &export->overdue, 0);
+	lockdep_assert_held(&attach->arena->lock);
+	attach->due = jiffies + EXPORT_ANSWER(s);
+	attach->link = tally_session_is_live(s) ? READ_ONCE(s->link_nr) : 0;
+	mod_delayed_work(s->node->wq, &export->overdue, 0);
 }
 
 /*
@@ -230,7 +233,7 @@ int tally_attach_missing(struct tally_session *s, u32 id)
 }
 
 /* Have its rights changed, so that nothing new may come of it? Any context. */
-bool tally_attach_withdrawn(struct tally_attach *attach)
+bool tally_attach_withdrawn(const struct tally_attach *attach)
 {
 	return READ_ONCE(attach->round);
 }
@@ -500,6 +503,29 @@ static void export_patience_work(struct work_struct *work)
 }
 
 /*
+ * How long a session has yet to give up what it has lost the right to: 0 or less,
+ * no longer; LONG_MAX, it has nothing of that. Each link gives it a new term, but
+ * none beyond the end. Process context.
+ */
+static long attach_time_left(struct tally_attach *attach)
+{
+	struct tally_session *s = attach->session;
+	unsigned long now;
+	long left;
+
+	guard(mutex)(&attach->arena->lock);
+	if (!test_bit(TALLY_EXPORT_LESS, &attach->flags) ||
+	    attach_forgotten(attach))
+		return LONG_MAX;
+	now = jiffies;
+	left = attach->end - now;
+	/* On a link that is just up it has not been told yet. */
+	if (tally_session_is_live(s) && attach->link == READ_ONCE(s->link_nr))
+		left = min_t(long, left, attach->due - now);
+	return left;
+}
+
+/*
  * What a session was told to forget it still has: it is fenced, which takes it. One
  * without a link has no keys that work, and is asked again when it is back.
  */
@@ -509,27 +535,17 @@ static void export_overdue(struct work_struct *work)
 						   typeof(*export), overdue);
 	struct tally_session *s = export->session;
 	struct tally_attach *attach;
-	unsigned long id, due, next = MAX_JIFFY_OFFSET;
-	bool fence = false;
+	long left = LONG_MAX;
+	unsigned long id;
 
 	guard(mutex)(&export->lock);
-	xa_for_each(&export->attaches, id, attach) {
-		if (!test_bit(TALLY_EXPORT_LESS, &attach->flags) ||
-		    attach_forgotten(attach))
-			continue;
-		due = READ_ONCE(attach->due);
-		/* One that comes and goes does not put it off for ever. */
-		if (time_after_eq(jiffies, due) && !tally_session_is_live(s))
-			due = attach->end;
-		if (time_before(jiffies, due))
-			next = min(next, due - jiffies);
-		else
-			fence = true;
-	}
-	if (next < MAX_JIFFY_OFFSET)
-		queue_delayed_work(s->node->wq, &export->overdue, next);
-	if (fence)
+	xa_for_each(&export->attaches, id, attach)
+		left = min(left, attach_time_left(attach));
+	if (left <= 0)
 		tally_session_fence(s, -EACCES);
+	else if (left != LONG_MAX)
+		queue_delayed_work(s->node->wq, &export->overdue,
+				   min_t(long, left, EXPORT_ANSWER(s)));
 }
 
 /* A session begins. Return: 0 or -ENOMEM. */

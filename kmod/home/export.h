@@ -32,8 +32,9 @@
  * @looks: for how many looks of export->patience FORGET has had no answer
  * @round: its rights changed: of what is FORGET, and FORGOTTEN has to be; else 0.
  *	Written under arena->lock
- * @due: with TALLY_EXPORT_LESS: and until when, in jiffies
- * @end: likewise until when at the latest, however often its link breaks
+ * @due: with TALLY_EXPORT_LESS: and until when, in jiffies; under arena->lock
+ * @link: number of the link for which that is, 0: none was up; likewise
+ * @end: until when at the latest, however often its link breaks; likewise
  */
 struct tally_attach {
 	struct kref ref;
@@ -47,6 +48,7 @@ struct tally_attach {
 	u8 looks;
 	u32 round;
 	unsigned long due;
+	u32 link;
 	unsigned long end;
 };
 
@@ -128,7 +130,7 @@ int tally_export_attach(struct tally_session *s, const char *name,
 struct tally_attach *tally_attach_find(struct tally_session *s, u32 arena);
 void tally_attach_put(struct tally_attach *attach);
 int tally_attach_missing(struct tally_session *s, u32 arena);
-bool tally_attach_withdrawn(struct tally_attach *attach);
+bool tally_attach_withdrawn(const struct tally_attach *attach);
 bool tally_export_withdrew(struct tally_session *s);
 int tally_arena_attached(struct tally_arena *arena, unsigned long *slot,
 			 char name[TALLY_NAME_SIZE]);
