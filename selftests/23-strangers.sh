@@ -12,7 +12,7 @@ need_tally
 need_rdma
 stranger=$LIB_DIR/stranger
 [ -x "$stranger" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 45
+plan 49
 flood=15
 ! soak || flood=180
 secret=0123456789abcdef0123456789abcdef
@@ -152,6 +152,42 @@ check "in another one it comes back" eval '
 	add_peer a b && wait_until 20 is_live a b && wait_until 20 is_live b a'
 kill "$one" "$silent"
 wait "$one" "$silent" 2> /dev/null
+
+# One that says in its requests that it is another host takes up its own room.
+claim=/sys/module/tally/parameters/claim
+far=192.168.78.1
+
+has_gid() {
+	grep -qi 'c0a8:4e01' /sys/class/infiniband/*/ports/1/gids/*
+}
+
+# crowd: as many half-open handshakes from there as one host may have.
+crowd() {
+	local i
+
+	liars=()
+	for i in 1 2 3 4; do
+		begin "liar$i" "$stranger" "$far" "$(port a)" silent b a 3
+		liars+=("$begun")
+	done
+	for i in 1 2 3 4; do
+		begun_says "liar$i" challenged || return
+	done
+}
+
+# shellcheck disable=SC2016 # for eval
+check "a host with another address" eval 'ip addr add "$far/24" dev "$(ip -o addr |
+	awk -v "a=$here/24" "\$4 == a { print \$2 }")" && wait_until 20 has_gid &&
+	echo "$far $here" > "$claim"'
+before=$(stat_of a busy)
+begin silent "$stranger" "$here" "$(port a)" silent b a 3
+silent=$begun
+check "a handshake is under way" begun_says silent challenged
+check "that host says it is the same, four times" crowd
+check_equal "which puts out none" "$before" "$(stat_of a busy)"
+kill "$silent" "${liars[@]}"
+wait "$silent" "${liars[@]}" 2> /dev/null
+echo "0.0.0.0 0.0.0.0" > "$claim"
 
 # Keys of two nodes, beside that of the cluster.
 keyed() {

@@ -6,7 +6,11 @@
  * time it is come by; places that allocate in a loop are so tried at its start and
  * inside. "all" has every allocation fail until "off". Reading tells how many have
  * failed since "on" or "all".
+ *
+ * The parameter claim: "REAL CLAIMED", two IPv4 addresses: who connects from the
+ * one is taken to have said that it was the other.
  */
+#include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -148,3 +152,33 @@ MODULE_PARM_DESC(cpus, "offer lanes as if there were so many processors; 0: as t
 unsigned long tally_fault_slept;
 module_param_named(slept, tally_fault_slept, ulong, 0600);
 MODULE_PARM_DESC(slept, "as if the machine had slept for so many ms, which may only grow");
+
+static __be32 claim_real, claim_claimed;
+
+void tally_fault_claim(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)addr;
+
+	if (in->sin_family == AF_INET && claim_real &&
+	    in->sin_addr.s_addr == READ_ONCE(claim_real))
+		in->sin_addr.s_addr = READ_ONCE(claim_claimed);
+}
+
+static int claim_set(const char *text, const struct kernel_param *param)
+{
+	__be32 real, claimed;
+	const char *rest;
+
+	if (!in4_pton(text, -1, (u8 *)&real, ' ', &rest) ||
+	    !in4_pton(rest + 1, -1, (u8 *)&claimed, '\n', NULL))
+		return -EINVAL;
+	WRITE_ONCE(claim_claimed, claimed);
+	WRITE_ONCE(claim_real, real);
+	return 0;
+}
+
+static const struct kernel_param_ops claim_ops = {
+	.set	= claim_set,
+};
+module_param_cb(claim, &claim_ops, NULL, 0200);
+MODULE_PARM_DESC(claim, "see the source");

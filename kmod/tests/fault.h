@@ -160,6 +160,10 @@ extern unsigned int tally_fault_lock_slots;
 /* What the records of a session may take, see home/quota.h. */
 extern unsigned int tally_fault_quota;
 #define TALLY_QUOTA_BYTES	((u64)READ_ONCE(tally_fault_quota))
+/* See kmod/tests/fault.c. */
+struct sockaddr_storage;
+void tally_fault_claim(struct sockaddr_storage *addr);
+#define tally_claim(addr)	tally_fault_claim(addr)
 
 /* So many processors, from the next link on; 0: as many as there are. */
 extern unsigned int tally_fault_cpus;

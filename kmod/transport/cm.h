@@ -7,6 +7,7 @@
 struct tally_conn *tally_conn_connect(struct net *net,
 				      const struct sockaddr *dst,
 				      const struct tally_conn_params *params);
+void tally_cm_from(struct rdma_cm_id *id, struct sockaddr_storage *from);
 struct tally_conn *tally_conn_accept(struct rdma_cm_id *id,
 				     struct tally_dev *dev,
 				     const struct rdma_conn_param *req,

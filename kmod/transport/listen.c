@@ -54,9 +54,9 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 					       struct rdma_cm_id *id,
 					       const struct rdma_conn_param *param)
 {
-	struct sockaddr *from = (struct sockaddr *)&id->route.addr.dst_addr;
 	enum tally_refusal reason = tally_req_check(param);
 	struct tally_conn_params params = {};
+	struct sockaddr_storage from;
 	struct tally_conn *conn;
 	struct tally_dev *dev;
 
@@ -67,8 +67,9 @@ static enum tally_refusal tally_listen_request(struct tally_listener *listener,
 		return TALLY_REFUSE_SHUTDOWN;
 	memcpy(&params.priv, param->private_data, sizeof(params.priv));
 	params.peer_qpn = param->qp_num;
+	tally_cm_from(id, &from);
 	reason = listener->ops->request(listener->owner, dev, &params.priv,
-					from, &params);
+					(struct sockaddr *)&from, &params);
 	if (reason == TALLY_REFUSE_NONE) {
 		conn = tally_conn_accept(id, dev, param, &params);
 		if (IS_ERR(conn)) {
