@@ -163,6 +163,12 @@ for slot in 0 4096 3; do
 	retreat
 done
 
+before=$(stat_of a bad_message)
+check "it resumes its session, in another slot" strike a moves
+check "which is counted" wait_until 20 grew a bad_message "$before"
+check_equal "and does not make it live" 1 "$(grep -c '^live' "$lib_work/hostile")"
+retreat
+
 # Not by the end of the lease, which its silence brings, too.
 # shellcheck disable=SC2016 # for eval
 check "another node, with a long lease" eval '

@@ -12,7 +12,7 @@ need_tally
 need_rdma
 stranger=$LIB_DIR/stranger
 [ -x "$stranger" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 49
+plan 52
 flood=15
 ! soak || flood=180
 secret=0123456789abcdef0123456789abcdef
@@ -58,6 +58,17 @@ same_session() {
 
 check "two nodes" eval 'add_node a && add_node b && join a b'
 session=$(peer_field a b session)
+
+# Before so much comes to the log that it is cut.
+begin liar bounded 60 "$stranger" "$here" "$(port a)" answer 7491 liar a refuse
+tally peer add liar addr "$here" port 7491 node a
+check "why it refuses is told" wait_until 20 eval 'dmesg | grep -q "failed liar"'
+# The log has such bytes as they are, or as dmesg(1) shows them.
+check_equal "but no escape sequence" 'e?[31mvil??' \
+	"$(dmesg | grep -m 1 -o 'e[^ ]*31mvil.*')"
+kill "$begun"
+wait "$begun" 2> /dev/null
+tally peer del liar node a
 
 check_equal "an epoch of more than 14 bits" "refused 9" \
 	"$(knock hello x a '' epoch)"
@@ -214,6 +225,13 @@ check_equal "which is shown by its name" tally:own "$(peer_field c x key)"
 check_equal "the cluster's is not enough" "refused 4" "$(hello "$secret")"
 check_equal "nor is none" "refused 5" "$(hello)"
 check_equal "its own is" ready "$(hello "${secret}own")"
+comes_often() {
+	for _ in {1..20}; do
+		[ "$(hello "${secret}own")" = ready ] || return
+	done
+}
+# None of these had anything that a lease could be for.
+check "as often as it likes, if nothing comes of it" comes_often
 check "other peers have the cluster's" tally peer add y addr "$here" \
 	port 7490 node c
 check_equal "and not that one" "refused 4" "$(bounded 60 "$stranger" "$here" 7477 \

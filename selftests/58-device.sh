@@ -12,7 +12,7 @@ need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
 [ -n "${RIG_LANE-}" ] || skip_all "only in the rig, whose device it is"
-plan 21
+plan 24
 
 # lose_at POINT: the device goes while a task is held there.
 lose_at() {
@@ -46,7 +46,7 @@ check "two nodes" add_nodes a b
 check "a counter" eval 'tally arena add t access rw node a &&
 	tally counter add t/c node a && wait_until 20 test -e "$mnt/b/t/c"'
 
-for point in session_start accept; do
+for point in session_start accept hello; do
 	stop_at $point
 	check "$point: both connect" anew
 	check "the device goes" lose_at $point

@@ -11,6 +11,8 @@
  *	layout		as "home" until a region's keys are asked for; comes
  *			back with a region that is made of nothing
  *	slot N		calls itself live again, with that node slot
+ *	moves		breaks off as soon as it is live, and resumes its session
+ *			with another node slot
  *	flood		asks for renewals for ever and never says that it took
  *			an answer
  *	early		deletes what it never had while an OPEN waits
@@ -479,6 +481,12 @@ static void flood(struct link *l)
 	}
 }
 
+static void moves(struct link *l)
+{
+	l->closed = true;
+	its_slot = 3;
+}
+
 static void early(struct link *l)
 {
 	struct object o = { htobe32(1), htobe32(1 + l->sent), htobe32(1), 0 };
@@ -519,6 +527,8 @@ static void act(struct link *l)
 		renew(l);
 	else if (!strcmp(how, "withdraws"))
 		withdraw(l);
+	else if (!strcmp(how, "moves"))
+		moves(l);
 	else if (!strcmp(how, "slot") && l->sent < 3)
 		say_active(l, atoi(argument));
 }
@@ -578,7 +588,7 @@ int main(int argc, char **argv)
 	lists = !strcmp(how, "lists");
 	evades = !strcmp(how, "evade");
 	hoards = evades || !strcmp(how, "hoard");
-	resuming = hoards;
+	resuming = hoards || !strcmp(how, "moves");
 	multiplies = !strcmp(how, "sessions");
 	resyncs = strcmp(how, "resync") ? 0 : atoi(argument);
 	if (argc > 7 && !strcmp(how, "forge"))

@@ -9,6 +9,7 @@ uint64_t incarnation, chance = 1;
 bool fuzzing, resuming;
 struct its its;
 unsigned int sessions;
+uint16_t its_slot = 2;
 
 uint32_t rnd(uint32_t n)
 {
@@ -212,7 +213,7 @@ bool join(struct link *l)
 			      IBV_ACCESS_REMOTE_ATOMIC);
 	if (!l->table)
 		die("ibv_reg_mr");
-	say_active(l, 2);
+	say_active(l, its_slot);
 	return true;
 }
 

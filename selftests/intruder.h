@@ -114,6 +114,8 @@ extern uint64_t incarnation, chance;
 extern bool fuzzing, resuming;
 extern struct its its;
 extern unsigned int sessions;
+/* The node's slot here, as it is told. */
+extern uint16_t its_slot;
 
 uint32_t rnd(uint32_t n);
 /* Once in so many times, while fuzzing. */

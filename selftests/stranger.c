@@ -31,8 +31,8 @@
  *				which node TO takes it for; HOW: good, epoch,
  *				relay, slot, far, lanes, lease, resumed, session,
  *				mac, taken (the session that HELLO names goes on),
- *				or the id of a session; "lane" says that it was
- *				believed
+ *				refuse (with a sentence for terminals), or the id of
+ *				a session; "lane" says that it was believed
  *	targets N		so many connections to the benchmark's target,
  *				and what happens with the first one
  */
@@ -294,6 +294,8 @@ static int case_answer(uint16_t port, const char *from, const char *to,
 {
 	struct ready ready = { .session = htobe64(4711), .slot = htobe16(2),
 			       .lanes = 1, .key = "session" };
+	struct refuse refuse = { .reason = htobe16(8), .version = htobe16(1),
+				 .text = "e\033[31mvil\n\377" };
 	struct conn *c = await(port);
 	const struct hello *said;
 	struct hello hello;
@@ -301,6 +303,11 @@ static int case_answer(uint16_t port, const char *from, const char *to,
 	said = receive(c, HELLO);
 	if (!said)
 		return 0;
+	if (!strcmp(how, "refuse")) {
+		send_message(c, REFUSE, &refuse, sizeof(refuse));
+		receive(c, HELLO);
+		return 0;
+	}
 	fill_hello(&hello, from, to, how);
 	hello.qpn = htobe32(c->id->qp->qp_num ^ !strcmp(how, "relay"));
 	ready.lease_ms = said->lease_ms;

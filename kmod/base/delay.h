@@ -61,6 +61,14 @@ enum tally_delay {
 	TALLY_DELAY_SET_OWNER,
 	/* client: a part of a transfer is about to be sent */
 	TALLY_DELAY_XFER,
+	/* initiator: its conn is up, and HELLO is not made */
+	TALLY_DELAY_HELLO,
+	/* a message came, and the state of its link is not known to be what it was */
+	TALLY_DELAY_MESSAGE,
+	/* a peer that is deleted has no session any more, and is still listed */
+	TALLY_DELAY_PEER_STOP,
+	/* a node that stops has found a peer, with the lock of the node */
+	TALLY_DELAY_PEERS_STOP,
 	__TALLY_DELAYS
 };
 

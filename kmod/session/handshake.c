@@ -704,6 +704,7 @@ static void handshake_start(struct work_struct *work)
 	struct tally_handshake *hs = container_of(work, typeof(*hs), start);
 	struct tally_session *old = tally_peer_session(hs->peer);
 
+	tally_delay(HELLO);
 	hello_fill(hs, &hs->t.hello, old ? old->id : 0);
 	tally_session_put(old);
 	hs->expect = TALLY_MSG_CHALLENGE;

@@ -292,6 +292,7 @@ static void peer_stop(struct work_struct *work)
 	if (s)
 		tally_session_goodbye(s);
 	tally_session_put(s);
+	tally_delay(PEER_STOP);
 	/* Who walks the peers with that lock has no reference. */
 	scoped_guard(mutex, &node->lock)
 		xa_erase(&node->peers, peer->id);
@@ -367,8 +368,10 @@ void tally_peers_stop(struct tally_node *node)
 
 	peers_leave(node);
 	scoped_guard(mutex, &node->lock)
-		xa_for_each(&node->peers, index, peer)
+		xa_for_each(&node->peers, index, peer) {
+			tally_delay(PEERS_STOP);
 			peer_remove(peer);
+		}
 	wait_var_event(&node->peers_stopping,
 		       !atomic_read(&node->peers_stopping));
 }
