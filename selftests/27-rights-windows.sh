@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 97
+plan 100
 
 # access RIGHT: of b.
 access() {
@@ -30,8 +30,29 @@ check "nodes" add_nodes a b c d
 check "an arena" eval 'tally arena add t mode cpu node a && tally lock add t/l node a &&
 	tally counter add t/c initial 7 node a && tally counter add t/x node a'
 
-# They change after the home has attached b, before b knows.
+# A lock is handed over to a node whose rights go and come before it hears of that, and
+# which waits anew then, behind another one.  First: nothing is handed over to it once
+# that was so in its session.
 before=$(session)
+check "c has a lock" eval 'held one c t/l && one=$begun'
+check "b is to be next" eval 'waits two b t/l && two=$begun'
+stop_at handover
+check "c gives it away" over one "$one"
+check "to b, which does not know" stopped_at handover
+check "b's rights go and come" eval 'access ro && wait_until 20 ended "$two" &&
+	access rw'
+# What it kept of the arena goes with the last that uses it, and the mount.
+check "b has nothing of the arena any more" eval 'wait "$two"
+	wait_until 20 umount "$mnt/b" && mount -t tally -o node=b none "$mnt/b"'
+check "d has the lock" eval 'held three d t/l && three=$begun'
+check "and b waits" eval 'waits four b t/l && four=$begun'
+go_on handover
+check_fails "d has it alone" 1 '' begun_says four held 2
+check "and then b has it" eval 'over three "$three" && begun_says four held &&
+	over four "$four"'
+check_equal "in the same session" "$before" "$(session)"
+
+# They change after the home has attached b, before b knows.
 stop_at attached
 begin reader of b counter read t/c
 reader=$begun
@@ -65,21 +86,7 @@ check "the reader gets its answer" wait_until 20 ended "$reader"
 check_equal "which is none of the change" 0 "$(cat "$lib_work/reader")"
 check_equal "still in the same session" "$before" "$(session)"
 
-# A node that was named as the next holder waits anew, behind another one.
 check "write once more" access rw
-check "c has a lock" eval 'held one c t/l && one=$begun'
-check "b is to be next" eval 'waits two b t/l && two=$begun'
-check "b's rights go and come" eval 'access ro && wait_until 20 ended "$two" &&
-	access rw'
-# What it kept of the arena goes with the last that uses it, and the mount.
-check "b has nothing of the arena any more" eval 'wait "$two"
-	wait_until 20 umount "$mnt/b" && mount -t tally -o node=b none "$mnt/b"'
-check "d and then b wait" eval 'waits three d t/l && three=$begun &&
-	waits four b t/l && four=$begun'
-check "c gives it to d" eval 'over one "$one" && begun_says three held'
-check_fails "to d alone" 1 '' begun_says four held 2
-check "and then b has it" eval 'over three "$three" && begun_says four held &&
-	over four "$four"'
 
 # What b says before it knows is no fault, however far the home has come with it.
 for access in ro none; do

@@ -69,6 +69,8 @@ enum tally_delay {
 	TALLY_DELAY_PEER_STOP,
 	/* a node that stops has found a peer, with the lock of the node */
 	TALLY_DELAY_PEERS_STOP,
+	/* a lock is handed over by a third node, and nothing has been made of it */
+	TALLY_DELAY_HANDOVER,
 	__TALLY_DELAYS
 };
 
