@@ -164,7 +164,7 @@ for slot in 0 4096 3; do
 done
 
 before=$(stat_of a bad_message)
-check "it resumes its session, in another slot" strike a moves
+check "it resumes its session, in another slot" strike a moves 3
 check "which is counted" wait_until 20 grew a bad_message "$before"
 check_equal "and does not make it live" 1 "$(grep -c '^live' "$lib_work/hostile")"
 retreat

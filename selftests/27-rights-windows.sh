@@ -14,7 +14,7 @@ need_rdma
 . "$LIB_DIR/delays.sh"
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 100
+plan 105
 
 # access RIGHT: of b.
 access() {
@@ -85,6 +85,22 @@ go_on opened
 check "the reader gets its answer" wait_until 20 ended "$reader"
 check_equal "which is none of the change" 0 "$(cat "$lib_work/reader")"
 check_equal "still in the same session" "$before" "$(session)"
+
+# A peer asks anew for what it has, as its rights change and it has answered: by then the
+# key that it would be told is no more.
+check "an arena and a peer" eval 'tally arena add n mode nic access rw node a &&
+	tally peer add evil addr "$here" port 7999 node a'
+stop_at attach_again
+begin hostile "$hostile" "$here" "$(port a)" evil a again
+attacker=$begun
+check "it asks for the arena again" stopped_at attach_again
+check "what it may changes" tally arena set n peer evil access ro node a
+check "and it gives up what it had" wait_until 10 eval '
+	[ "$(tally -j arena show n node a | field attached)" = 0 ]'
+go_on attach_again
+check "it is told to try again" begun_says hostile '^again 11$'
+kill "$attacker"
+wait "$attacker" 2> /dev/null
 
 check "write once more" access rw
 

@@ -11,8 +11,8 @@
  *	layout		as "home" until a region's keys are asked for; comes
  *			back with a region that is made of nothing
  *	slot N		calls itself live again, with that node slot
- *	moves		breaks off as soon as it is live, and resumes its session
- *			with another node slot
+ *	moves N		breaks off as soon as it is live, and resumes its session
+ *			with that node slot; it had 2; in haste
  *	flood		asks for renewals for ever and never says that it took
  *			an answer
  *	early		deletes what it never had while an OPEN waits
@@ -36,6 +36,8 @@
  *			answers that it is to be forgotten; resumes its sessions
  *	evade MS	likewise, and breaks off so long after each time that it is
  *			told to forget something
+ *	again		attaches to arena "n", says "attached", attaches to it again,
+ *			and says with which status
  *	sessions	takes lock "wa" of arena "t", breaks off, comes back as
  *			another start of its node and takes "wb", and so on
  *	forge TYPE ARENA OBJECT GEN SESSION
@@ -65,6 +67,7 @@ static char **lengths;
 static bool takes;	/* lock "w" */
 static bool hoards, evades, multiplies, lists;
 static int resyncs;
+static const uint8_t arena_name[64] = "n";
 static char **forged;	/* what follows "forge" */
 
 static uint32_t wire(uint32_t n)
@@ -380,6 +383,19 @@ static void take_lock(struct link *l)
 	}
 }
 
+static void attach_again(struct link *l, const struct message *m)
+{
+	uint32_t status;
+
+	memcpy(&status, m->body, 4);
+	if (be32toh(m->header.seq) == 2) {
+		printf("again %u\n", be32toh(status));
+	} else if (!status) {
+		puts("attached");
+		transmit(l, ATTACH, 0, 2, arena_name, sizeof(arena_name));
+	}
+}
+
 static void granted(struct link *l)
 {
 	struct object o = { its.arena, its.id[1], its.gen[1], 0 };
@@ -430,6 +446,8 @@ static void handle(struct link *l)
 			list(l);
 		else if (forged)
 			forge(l);
+		else if (!strcmp(how, "again"))
+			transmit(l, ATTACH, 0, 1, arena_name, sizeof(arena_name));
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
@@ -462,6 +480,8 @@ static void handle(struct link *l)
 			hoard(l);
 		else if (lists)
 			list(l);
+		else if (!strcmp(how, "again"))
+			attach_again(l, m);
 	}
 }
 
@@ -484,7 +504,7 @@ static void flood(struct link *l)
 static void moves(struct link *l)
 {
 	l->closed = true;
-	its_slot = 3;
+	its_slot = atoi(argument);
 }
 
 static void early(struct link *l)
@@ -588,7 +608,8 @@ int main(int argc, char **argv)
 	lists = !strcmp(how, "lists");
 	evades = !strcmp(how, "evade");
 	hoards = evades || !strcmp(how, "hoard");
-	resuming = hoards || !strcmp(how, "moves");
+	hasty = !strcmp(how, "moves");
+	resuming = hoards || hasty;
 	multiplies = !strcmp(how, "sessions");
 	resyncs = strcmp(how, "resync") ? 0 : atoi(argument);
 	if (argc > 7 && !strcmp(how, "forge"))

@@ -6,7 +6,7 @@
 uint8_t table[TABLE] __attribute__((aligned(4096)));
 const char *from, *to;
 uint64_t incarnation, chance = 1;
-bool fuzzing, resuming;
+bool fuzzing, resuming, hasty;
 struct its its;
 unsigned int sessions;
 uint16_t its_slot = 2;
@@ -204,6 +204,8 @@ bool join(struct link *l)
 
 	if (!greet(l, session_key))
 		return false;
+	if (hasty)
+		say_active(l, its_slot);
 	l->lane = lane_open(l, session_key, &req);
 	if (!l->lane)
 		return false;
@@ -213,7 +215,8 @@ bool join(struct link *l)
 			      IBV_ACCESS_REMOTE_ATOMIC);
 	if (!l->table)
 		die("ibv_reg_mr");
-	say_active(l, its_slot);
+	if (!hasty)
+		say_active(l, its_slot);
 	return true;
 }
 

@@ -112,6 +112,8 @@ extern uint8_t table[TABLE];
 extern const char *from, *to;
 extern uint64_t incarnation, chance;
 extern bool fuzzing, resuming;
+/* It says that all lanes are up before they are. */
+extern bool hasty;
 extern struct its its;
 extern unsigned int sessions;
 /* The node's slot here, as it is told. */

@@ -71,6 +71,8 @@ enum tally_delay {
 	TALLY_DELAY_PEERS_STOP,
 	/* a lock is handed over by a third node, and nothing has been made of it */
 	TALLY_DELAY_HANDOVER,
+	/* home: an attachment is asked for again and found, and not looked at */
+	TALLY_DELAY_ATTACH_AGAIN,
 	__TALLY_DELAYS
 };
 

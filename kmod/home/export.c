@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
+#include "base/delay.h"
 #include "base/ref.h"
 #include "base/trace.h"
 #include "session/peer.h"
@@ -844,6 +845,7 @@ static int attach_again(struct tally_attach *attach,
 {
 	struct tally_arena *arena = attach->arena;
 
+	tally_delay(ATTACH_AGAIN);
 	guard(mutex)(&arena->lock);
 	if (arena->state == TALLY_ARENA_DEAD)
 		return -ENOENT;
