@@ -46,10 +46,13 @@ mem_is_not() {
 	[ "$(mem_used)" != "$1" ]
 }
 
+# It ends sixteen sessions before the first of them has lost what it held.
+lease=$(scaled 8000 2000)
+
 # add_keyed NAME
 add_keyed() {
 	mkdir -p "$mnt/$1" && keyed tally node add "$1" port "$(port "$1")" \
-		lease 2000 clean key tally:test nomount &&
+		lease "$lease" clean key tally:test nomount &&
 		mount -t tally -o "node=$1" none "$mnt/$1"
 }
 
@@ -92,14 +95,14 @@ strike hoard
 check "it has a region" begun_says hostile '^open' 60
 check "which is deleted" tally region del t/r node a
 check "but not forgotten" mem_is "$full"
-check "it is asked on another link" wait_until 30 said '^live' 2
+check "it is asked on another link" wait_until $((lease / 250 + 20)) said '^live' 2
 check "and does not answer" mem_is "$full"
-check "its memory comes back" wait_until 30 mem_is_not "$full"
+check "its memory comes back" wait_until $((lease / 200 + 20)) mem_is_not "$full"
 retreat
 
 # It is not there when the answer is due, and comes back: long before that, and just
 # before.  Its lease goes on all the time.
-for ms in 0 400; do
+for ms in 0 $((lease / 5)); do
 	# shellcheck disable=SC2016 # for eval
 	check "it has a region again" eval 'tally region add t/r size 4K node a &&
 		strike evade "$ms" && begun_says hostile "^open" 60'
@@ -107,7 +110,7 @@ for ms in 0 400; do
 	check "which is no business of its any more" tally arena set t peer evil \
 		access none node a
 	check "it loses its session: it has broken off after $ms ms each time" \
-		wait_until 10 other_session "$before"
+		wait_until $((lease / 500 + 6)) other_session "$before"
 	check_equal "for that" "the peer did not give up what it has lost the right to" \
 		"$(peer_field a evil ended)"
 	retreat

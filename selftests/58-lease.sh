@@ -214,6 +214,8 @@ one=$begun
 check "the machine has slept for longer than a lease" sleeps $((2 * lease))
 check "b has lost it" begun_says one lost $((lease / 2000 + 1))
 check "as the lease has ended" grew b lease_lost "$lost"
+# shellcheck disable=SC2016 # for eval
 check "and so has that of others" wait_until 5 eval '[ "$(session a c)" != "$before" ]'
+# shellcheck disable=SC2016 # for eval
 check "all get what they ask for now" eval 'wait "$one"
 	of c lock run t/x timeout 20000 -- true && of b lock run t/x timeout 20000 -- true'
