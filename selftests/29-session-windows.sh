@@ -65,11 +65,11 @@ check "an arena, a counter, a region" eval '
 check "b counts" tally -m "$mnt/b" counter inc t/c
 before=$(stat_of a bad_message)
 session=$(peer_field a b session)
-stop_at message
+stop_at link_message
 begin counts tally -m "$mnt/b" counter inc t/c
-check "and counts" stopped_at message
+check "and counts" stopped_at link_message
 check "the link breaks" break_link a b
-go_on message
+go_on link_message
 check "that is done all the same" eval 'wait "$begun"'
 check_equal "once" 2 "$(tally -m "$mnt/b" counter read t/c)"
 check_equal "in the same session" "$session" "$(peer_field a b session)"

@@ -64,13 +64,11 @@ enum tally_delay {
 	/* initiator: its conn is up, and HELLO is not made */
 	TALLY_DELAY_HELLO,
 	/* a message came, and the state of its link is not known to be what it was */
-	TALLY_DELAY_MESSAGE,
+	TALLY_DELAY_LINK_MESSAGE,
 	/* a peer that is deleted has no session any more, and is still listed */
 	TALLY_DELAY_PEER_STOP,
 	/* a node that stops has found a peer, with the lock of the node */
 	TALLY_DELAY_PEERS_STOP,
-	/* a lock is handed over by a third node, and nothing has been made of it */
-	TALLY_DELAY_HANDOVER,
 	/* home: an attachment is asked for again and found, and not looked at */
 	TALLY_DELAY_ATTACH_AGAIN,
 	__TALLY_DELAYS

@@ -316,7 +316,7 @@ static int link_dispatch(struct tally_session *s, const struct tally_hdr *hdr,
 	case TALLY_MSG_RENEW_ACK:
 		return link_renew_came(s, type, body, len);
 	}
-	tally_delay(MESSAGE);
+	tally_delay(LINK_MESSAGE);
 	/* See link_go_live(); LIVE follows at once. */
 	if (!s->initiator && READ_ONCE(s->said))
 		wait_event_timeout(s->wait, READ_ONCE(s->state) !=

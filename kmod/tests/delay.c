@@ -54,10 +54,9 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_SET_OWNER]	 = "set_owner",
 	[TALLY_DELAY_XFER]	 = "xfer",
 	[TALLY_DELAY_HELLO]	 = "hello",
-	[TALLY_DELAY_MESSAGE]	 = "message",
+	[TALLY_DELAY_LINK_MESSAGE] = "link_message",
 	[TALLY_DELAY_PEER_STOP]	 = "peer_stop",
 	[TALLY_DELAY_PEERS_STOP] = "peers_stop",
-	[TALLY_DELAY_HANDOVER]	 = "handover",
 	[TALLY_DELAY_ATTACH_AGAIN] = "attach_again",
 };
 
