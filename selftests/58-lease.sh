@@ -13,7 +13,7 @@ need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
 lease_of=$LIB_DIR/lease.py
-plan 71
+plan 82
 
 session() {
 	peer_field "$1" "$2" session
@@ -219,3 +219,27 @@ check "and so has that of others" wait_until 5 eval '[ "$(session a c)" != "$bef
 # shellcheck disable=SC2016 # for eval
 check "all get what they ask for now" eval 'wait "$one"
 	of c lock run t/x timeout 20000 -- true && of b lock run t/x timeout 20000 -- true'
+
+# A node that is made in that time has no sessions either before the machine is awake.
+stop_at sleep
+begin sleeper eval 'echo 1 > /sys/module/tally/parameters/try_sleep'
+sleeper=$begun
+check "the machine is about to sleep again" stopped_at sleep
+check "c is made anew, and d" eval 'del_node c && tally peer del c node a &&
+	add_node c && add_node d && add_peer c d && add_peer d c'
+check "they are not linked in that time" eval '! wait_until 5 is_live c d'
+go_on sleep
+check "the machine stays awake" wait "$sleeper"
+check "now they are" wait_until 60 is_live c d
+
+# A device that holds up the end of sessions does so once, not once for each.
+check "c and a know each other" join a c
+stop_at session_over 60000
+start=$SECONDS
+check "the machine is about to sleep, with such a device" eval \
+	'echo 1 > /sys/module/tally/parameters/try_sleep'
+check "all that is bounded" [ $((SECONDS - start)) -lt 20 ]
+check "it was held up" stopped_at session_over
+go_on session_over
+check "sessions come again" eval 'wait_until 60 is_live a c && wait_until 60 is_live c d'
+check "and b's" wait_until 60 is_live a b

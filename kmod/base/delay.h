@@ -71,6 +71,8 @@ enum tally_delay {
 	TALLY_DELAY_PEERS_STOP,
 	/* home: an attachment is asked for again and found, and not looked at */
 	TALLY_DELAY_ATTACH_AGAIN,
+	/* all were told that the machine is about to sleep */
+	TALLY_DELAY_SLEEP,
 	__TALLY_DELAYS
 };
 

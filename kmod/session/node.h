@@ -165,6 +165,7 @@ struct tally_peer_ops {
  * @peer_names: the same by name
  * @peer_next: id of the next one
  * @peers_stopping: peers that were deleted and have not ended yet
+ * @peers_pausing: those whose session is being ended as the machine will sleep
  * @users: struct tally_user
  * @user_last: id of the last one
  * @half_lock: protects @half and @half_count
@@ -201,6 +202,7 @@ struct tally_node {
 	struct tally_names peer_names;
 	u32 peer_next;
 	atomic_t peers_stopping;
+	atomic_t peers_pausing;
 	struct list_head users;
 	u64 user_last;
 	spinlock_t half_lock;	/* half-open handshakes */

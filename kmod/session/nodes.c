@@ -8,11 +8,16 @@
 #include "session/nodes.h"
 #include "transport/listen.h"
 
+/* A goodbye takes half a second, and ten more where a device holds up its end. */
+#define NODES_PAUSE_WAIT	(15 * HZ)
+
 /* Every node of this kernel; the one piece of global state. */
 static LIST_HEAD(nodes);
 /* Those that were stopped, and that somebody uses still. */
 static LIST_HEAD(ended_nodes);
 static u32 nodes_last_id;
+/* The machine is about to sleep or to end; under nodes_lock. */
+static bool nodes_paused;
 static DEFINE_MUTEX(nodes_lock);
 static const struct tally_node_ops *node_ops;
 /* Stops and frees nodes: neither can run on a queue of the node itself. */
@@ -222,6 +227,7 @@ int tally_node_add(struct net *net, const struct tally_node_config *config,
 		*reason = "a node of that name exists";
 		err = -EEXIST;
 	} else {
+		node->paused = nodes_paused;
 		err = node_start(node, reason);
 	}
 	if (err) {
@@ -301,14 +307,41 @@ struct tally_node *tally_node_next_ended(struct net *net, const char *name,
 	return next && kref_get_unless_zero(&next->ref) ? next : NULL;
 }
 
-static void nodes_pause(bool pause)
+/*
+ * All nodes and all their peers at once, bounded in all: what a device holds up
+ * longer goes on behind.
+ */
+static void nodes_pause(void)
+{
+	long left = NODES_PAUSE_WAIT;
+	struct tally_node *node;
+	u32 after;
+
+	/* What is made from here on starts like that. */
+	scoped_guard(mutex, &nodes_lock)
+		nodes_paused = true;
+	for (after = 0; (node = tally_node_next(NULL, after));) {
+		after = node->id;
+		tally_peers_pause(node);
+		tally_node_put(node);
+	}
+	for (after = 0; (node = tally_node_next(NULL, after));) {
+		after = node->id;
+		left = tally_peers_paused(node, left);
+		tally_node_put(node);
+	}
+}
+
+static void nodes_resume(void)
 {
 	struct tally_node *node;
 	u32 after = 0;
 
+	scoped_guard(mutex, &nodes_lock)
+		nodes_paused = false;
 	while ((node = tally_node_next(NULL, after))) {
 		after = node->id;
-		tally_peers_pause(node, pause);
+		tally_peers_resume(node);
 		tally_node_put(node);
 	}
 }
@@ -324,12 +357,12 @@ static int nodes_sleep(struct notifier_block *nb, unsigned long event,
 	case PM_SUSPEND_PREPARE:
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
-		nodes_pause(true);
+		nodes_pause();
 		break;
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:
-		nodes_pause(false);
+		nodes_resume();
 		break;
 	}
 	return NOTIFY_DONE;
@@ -338,7 +371,7 @@ static int nodes_sleep(struct notifier_block *nb, unsigned long event,
 static int nodes_reboot(struct notifier_block *nb, unsigned long event,
 			void *data)
 {
-	nodes_pause(true);
+	nodes_pause();
 	return NOTIFY_DONE;
 }
 
@@ -352,7 +385,7 @@ int tally_nodes_init(const struct tally_node_ops *ops)
 	nodes_wq = alloc_workqueue("tally", WQ_UNBOUND, 0);
 	if (!nodes_wq)
 		return -ENOMEM;
-	peers_wq = alloc_workqueue("tally-peer", WQ_UNBOUND, 0);
+	peers_wq = alloc_workqueue("tally-peer", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!peers_wq) {
 		destroy_workqueue(nodes_wq);
 		return -ENOMEM;

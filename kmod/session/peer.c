@@ -318,41 +318,58 @@ static void peer_remove(struct tally_peer *peer)
 	queue_work(node->end_wq, &peer->stop);
 }
 
-/* Say goodbye to all peers of a node, so that one wait is enough for all. */
-static void peers_leave(struct tally_node *node)
+/* As the machine is about to sleep or to end; bounded. */
+static void peer_pause(struct work_struct *work)
 {
-	struct tally_session *s;
+	struct tally_peer *peer = container_of(work, struct tally_peer, pause);
+	struct tally_node *node = peer->node;
+	struct tally_session *s = NULL;
+
+	if (READ_ONCE(node->paused))
+		s = tally_peer_any_session(peer);
+	if (s)
+		tally_session_goodbye(s);
+	tally_session_put(s);
+	if (atomic_dec_and_test(&node->peers_pausing))
+		wake_up_var(&node->peers_pausing);
+	tally_peer_put(peer);
+}
+
+/* Begin to end all sessions of a node, which then has none until it resumes. */
+void tally_peers_pause(struct tally_node *node)
+{
 	struct tally_peer *peer;
 	unsigned long id = 0;
 
+	WRITE_ONCE(node->paused, true);
 	while ((peer = tally_peer_next(node, id))) {
 		id = peer->id;
-		s = tally_peer_any_session(peer);
-		if (s)
-			tally_session_leave(s);
-		tally_session_put(s);
+		atomic_inc(&node->peers_pausing);
+		if (queue_work(node->end_wq, &peer->pause))
+			continue;
+		/* Still on its way from the last time. */
+		atomic_dec(&node->peers_pausing);
 		tally_peer_put(peer);
 	}
 }
 
-/*
- * End all sessions of a node, or let it have sessions again. Sleeps, bounded.
- */
-void tally_peers_pause(struct tally_node *node, bool pause)
+/* Wait for that, at most so long. Return: jiffies left, 0 where it is not done. */
+long tally_peers_paused(struct tally_node *node, long timeout)
 {
-	struct tally_session *s;
+	return wait_var_event_timeout(&node->peers_pausing,
+				      !atomic_read(&node->peers_pausing),
+				      timeout);
+}
+
+/* Let a node have sessions again. */
+void tally_peers_resume(struct tally_node *node)
+{
 	struct tally_peer *peer;
 	unsigned long id = 0;
 
-	WRITE_ONCE(node->paused, pause);
-	if (pause)
-		peers_leave(node);
+	WRITE_ONCE(node->paused, false);
 	while ((peer = tally_peer_next(node, id))) {
 		id = peer->id;
-		s = pause ? tally_peer_any_session(peer) : NULL;
-		if (s)
-			tally_session_goodbye(s);
-		tally_session_put(s);
 		scoped_guard(mutex, &peer->lock)
 			if (peer_needs_link(peer))
 				mod_delayed_work(node->wq, &peer->connect, 0);
@@ -366,7 +383,6 @@ void tally_peers_stop(struct tally_node *node)
 	struct tally_peer *peer;
 	unsigned long index;
 
-	peers_leave(node);
 	scoped_guard(mutex, &node->lock)
 		xa_for_each(&node->peers, index, peer) {
 			tally_delay(PEERS_STOP);
@@ -396,6 +412,7 @@ static struct tally_peer *peer_alloc(struct tally_node *node, const char *name,
 	mutex_init(&peer->lock);
 	INIT_DELAYED_WORK(&peer->connect, peer_connect);
 	INIT_WORK(&peer->stop, peer_stop);
+	INIT_WORK(&peer->pause, peer_pause);
 	peer->node = tally_node_get(node);
 	strscpy(peer->name, name, sizeof(peer->name));
 	peer->by_name.name = peer->name;

@@ -40,6 +40,7 @@ struct tally_handshake;
  * @seen_epoch: highest home epoch this peer ever told
  * @connect: makes the next attempt
  * @stop: ends all: the peer was deleted or the node stops
+ * @pause: ends its session: the machine is about to sleep or to end
  */
 struct tally_peer {
 	u32 id;
@@ -68,6 +69,7 @@ struct tally_peer {
 	u64 seen_epoch;
 	struct delayed_work connect;
 	struct work_struct stop;
+	struct work_struct pause;
 };
 
 /* Does what is left of it only end? Any context. */
@@ -94,7 +96,9 @@ struct tally_session *tally_peer_any_session(struct tally_peer *peer);
 int tally_peer_session_start(struct tally_peer *peer, struct tally_session *s);
 void tally_peer_failed(struct tally_peer *peer, int err, u16 refusal,
 		       const char *text);
-void tally_peers_pause(struct tally_node *node, bool pause);
+void tally_peers_pause(struct tally_node *node);
+long tally_peers_paused(struct tally_node *node, long timeout);
+void tally_peers_resume(struct tally_node *node);
 void tally_peer_unproved(struct tally_peer *peer, const char *text);
 void tally_peers_stop(struct tally_node *node);
 

@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/suspend.h>
+#include "base/delay.h"
 #include "session/nodes.h"
 #include "session/peer.h"
 #include "session/session.h"
@@ -48,8 +49,10 @@ MODULE_PARM_DESC(break_link, "NODE PEER: see the source");
 static int sleep_refuse(struct notifier_block *nb, unsigned long event,
 			void *data)
 {
-	return event == PM_SUSPEND_PREPARE ? notifier_from_errno(-EBUSY) :
-					     NOTIFY_DONE;
+	if (event != PM_SUSPEND_PREPARE)
+		return NOTIFY_DONE;
+	tally_delay(SLEEP);
+	return notifier_from_errno(-EBUSY);
 }
 
 static int sleep_set(const char *text, const struct kernel_param *param)
@@ -62,7 +65,10 @@ static int sleep_set(const char *text, const struct kernel_param *param)
 
 	if (err)
 		return err;
+	/* Other parameters are set meanwhile. */
+	kernel_param_unlock(THIS_MODULE);
 	err = pm_suspend(PM_SUSPEND_TO_IDLE);
+	kernel_param_lock(THIS_MODULE);
 	unregister_pm_notifier(&refuse);
 	return err == -EBUSY ? 0 : err;
 }
