@@ -9,7 +9,7 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 22
+plan 28
 
 # For FORGET a peer has a lease, at least 5 s.
 lease=5000
@@ -56,6 +56,25 @@ exec 9<&-
 # shellcheck disable=SC2016 # for eval
 check "both are forgotten" wait_until 20 eval \
 	'[ "$(tally -j node show a | field mem_used)" = 65536 ]'
+
+# A home that makes a region zero for one node does so for another, too.
+# shellcheck disable=SC2016 # for eval
+check "a large region and a small one" eval '
+	tally region add t/large size 4M node a && tally region add t/small size 64K node a &&
+	tr "\\0" x < /dev/zero | head -c 4M | dd of="$mnt/b/t/large" bs=1M conv=notrunc &&
+	echo something | dd of="$mnt/a/t/small" conv=notrunc'
+stop_at region_zero
+begin one dd if=/dev/null of="$mnt/b/t/large"
+one=$begun
+check "one is made zero, slowly" stopped_at region_zero
+check "a node more" eval 'add_node c && join a c'
+check "for that another one is, meanwhile" bounded 10 dd if=/dev/null of="$mnt/c/t/small"
+go_on region_zero
+check "then the first one, too" wait "$one"
+# shellcheck disable=SC2016 # for eval
+check "both are zero to their ends" eval '
+	cmp "$mnt/a/t/large" <(head -c 4M /dev/zero) &&
+	cmp "$mnt/a/t/small" <(head -c 64K /dev/zero)'
 
 # The owner is about to set a mode, as another one is made the owner.
 # shellcheck disable=SC2016 # for eval

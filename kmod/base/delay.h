@@ -73,6 +73,8 @@ enum tally_delay {
 	TALLY_DELAY_ATTACH_AGAIN,
 	/* all were told that the machine is about to sleep */
 	TALLY_DELAY_SLEEP,
+	/* home: a part of a region was made zero, and another follows */
+	TALLY_DELAY_REGION_ZERO,
 	__TALLY_DELAYS
 };
 

@@ -30,6 +30,23 @@
 	 sizeof(struct tally_wire_mr))
 /* Made zero for a session between two looks at what it may. */
 #define REGION_ZERO_STEP	SZ_64K
+/* And before it is another session's turn. */
+#define REGION_ZERO_TURN	SZ_1M
+/* Sessions for which that is done at once. */
+#define REGION_ZERO_JOBS	4
+
+/**
+ * struct region_zero - what a session wants to be made zero
+ * @work: does the next part, and queues itself behind those of others
+ * @lock: protects @requests
+ * @requests: struct tally_sreq, of which each says in its body what is left; as many
+ *	as the session has slots
+ */
+struct region_zero {
+	struct work_struct work;
+	spinlock_t lock;	/* see above */
+	struct list_head requests;
+};
 
 static struct workqueue_struct *zero_wq;
 
@@ -344,13 +361,18 @@ void tally_region_home_zero(struct tally_region_home *region, u64 offset,
 	}
 }
 
-static int open_zero(struct tally_region_open *ro, u64 offset, u32 len)
+/* One turn. @msg: gets what is left. */
+static int open_zero(struct tally_region_open *ro,
+		     struct tally_msg_region_zero *msg)
 {
 	struct tally_region_home *region = tally_region_home(ro->open.object);
-	u32 n;
+	u64 offset = be64_to_cpu(msg->offset);
+	u32 n, left = be32_to_cpu(msg->len), len = min(left, REGION_ZERO_TURN);
 
-	if (offset >= region->size || len > region->size - offset)
+	if (offset >= region->size || left > region->size - offset)
 		return -EINVAL;
+	msg->offset = cpu_to_be64(offset + len);
+	msg->len = cpu_to_be32(left - len);
 	for (; len; offset += n, len -= n) {
 		if (tally_open_access(&ro->open) != TALLY_ACCESS_RW)
 			return -EACCES;
@@ -362,18 +384,72 @@ static int open_zero(struct tally_region_open *ro, u64 offset, u32 len)
 	return 0;
 }
 
-/* On zero_wq: takes milliseconds, and a session may ask for many at once. */
+/*
+ * On zero_wq. A session may ask for much, and at once: it gets one turn for each that
+ * the others get, and where one of them has to wait the others do not. It is queued
+ * while there is a request.
+ */
 static void region_zero_work(struct work_struct *work)
 {
-	struct tally_sreq *req = container_of(work, struct tally_sreq, work);
-	const struct tally_msg_region_zero *msg = (const void *)req->body;
-	struct tally_region_open *ro = req->ctx;
+	struct region_zero *zero = container_of(work, struct region_zero, work);
+	struct tally_msg_region_zero *msg;
+	struct tally_region_open *ro;
+	struct tally_sreq *req;
 	int err;
 
-	err = open_zero(ro, be64_to_cpu(msg->offset), be32_to_cpu(msg->len));
+	scoped_guard(spinlock, &zero->lock)
+		req = list_first_entry(&zero->requests, struct tally_sreq, list);
+	ro = req->ctx;
+	msg = (void *)req->body;
+	err = open_zero(ro, msg);
+	if (!err && msg->len) {
+		tally_delay(REGION_ZERO);
+		queue_work(zero_wq, &zero->work);
+		return;
+	}
+	scoped_guard(spinlock, &zero->lock) {
+		list_del(&req->list);
+		if (!list_empty(&zero->requests))
+			queue_work(zero_wq, &zero->work);
+	}
+	/* After it the session may end, and @zero with it. */
 	tally_export_done(req->session);
 	tally_sreq_reply(req, err, NULL, 0);
 	tally_open_put(&ro->open);
+}
+
+static struct region_zero **zero_of(struct tally_session *s)
+{
+	return (void *)tally_export_private(s, tally_type(TALLY_TYPE_REGION));
+}
+
+int tally_region_session_created(struct tally_session *s)
+{
+	struct region_zero *zero = kzalloc(sizeof(*zero), GFP_KERNEL);
+
+	if (!zero)
+		return -ENOMEM;
+	INIT_WORK(&zero->work, region_zero_work);
+	spin_lock_init(&zero->lock);
+	INIT_LIST_HEAD(&zero->requests);
+	*zero_of(s) = zero;
+	return 0;
+}
+
+/* No request of it is left. */
+void tally_region_session_over(struct tally_session *s)
+{
+	kfree(*zero_of(s));
+}
+
+static void region_zero_queue(struct tally_sreq *req)
+{
+	struct region_zero *zero = *zero_of(req->session);
+
+	tally_export_begin(req->session);
+	guard(spinlock)(&zero->lock);
+	list_add_tail(&req->list, &zero->requests);
+	queue_work(zero_wq, &zero->work);
 }
 
 static bool region_valid(const struct tally_sreq *req)
@@ -402,13 +478,14 @@ void tally_region_request(struct tally_open *open, struct tally_sreq *req)
 		tally_export_defer(req, req->session->node->wq,
 				   region_map_work);
 	else
-		tally_export_defer(req, zero_wq, region_zero_work);
+		region_zero_queue(req);
 }
 
-/* One part at a time, and less urgent than renewals. */
+/* Less urgent than renewals. */
 int tally_region_homes_init(void)
 {
-	zero_wq = alloc_ordered_workqueue("tally_zero", WQ_MEM_RECLAIM);
+	zero_wq = alloc_workqueue("tally_zero", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				  REGION_ZERO_JOBS);
 	return zero_wq ? 0 : -ENOMEM;
 }
 

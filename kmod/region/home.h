@@ -77,6 +77,8 @@ void tally_region_fill(struct tally_object *object, struct tally_open *open,
 		       struct tally_rep_open *rep);
 void tally_region_close(struct tally_open *open);
 void tally_region_request(struct tally_open *open, struct tally_sreq *req);
+int tally_region_session_created(struct tally_session *s);
+void tally_region_session_over(struct tally_session *s);
 
 void tally_region_home_zero(struct tally_region_home *region, u64 offset,
 			    u64 len);

@@ -19,6 +19,7 @@
  * @len: its length
  * @work: free for the handler, to go on in another context
  * @ctx: free for the handler
+ * @list: likewise
  * @slot: request slot; private to session/rpc.c, like all that follows
  * @seq: number of the request in its slot
  * @link: number of the link it came by last
@@ -31,6 +32,7 @@ struct tally_sreq {
 	u8 body[TALLY_BODY_MAX] __aligned(8);
 	struct work_struct work;
 	void *ctx;
+	struct list_head list;
 	u16 slot;
 	u32 seq;
 	u32 link;

@@ -59,6 +59,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_PEERS_STOP] = "peers_stop",
 	[TALLY_DELAY_ATTACH_AGAIN] = "attach_again",
 	[TALLY_DELAY_SLEEP]	 = "sleep",
+	[TALLY_DELAY_REGION_ZERO] = "region_zero",
 };
 
 static struct delay delays[__TALLY_DELAYS];
