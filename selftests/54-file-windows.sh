@@ -9,7 +9,7 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 28
+plan 33
 
 # For FORGET a peer has a lease, at least 5 s.
 lease=5000
@@ -75,6 +75,29 @@ check "then the first one, too" wait "$one"
 check "both are zero to their ends" eval '
 	cmp "$mnt/a/t/large" <(head -c 4M /dev/zero) &&
 	cmp "$mnt/a/t/small" <(head -c 64K /dev/zero)'
+
+# A list of many names does not wait for each where their home does not answer.
+names() {
+	local name began=$SECONDS
+
+	for name in {1..6}; do
+		bounded 30 stat -c %n "$mnt/b/t/$name" 2>&1 | grep -q 'timed out' || return
+	done
+	[ $((SECONDS - began)) -lt 12 ]
+}
+
+# As a program that lists it does.
+exec 7< "$mnt/b/t"
+check "b has the directory open" stat "$mnt/b/t"
+stop_at stat
+check "its home does not say whose it is: that is waited for once" names
+check "it was asked" stopped_at stat
+go_on stat
+check "it answers again" wait_until 20 stat "$mnt/b/t"
+exec 7<&-
+# shellcheck disable=SC2016 # for eval
+check "and at once what was not there" eval \
+	'! stat "$mnt/b/t/1" && stat "$mnt/b/t/small"'
 
 # The owner is about to set a mode, as another one is made the owner.
 # shellcheck disable=SC2016 # for eval

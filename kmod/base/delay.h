@@ -75,6 +75,8 @@ enum tally_delay {
 	TALLY_DELAY_SLEEP,
 	/* home: a part of a region was made zero, and another follows */
 	TALLY_DELAY_REGION_ZERO,
+	/* home: a peer wants to know whose something is */
+	TALLY_DELAY_STAT,
 	__TALLY_DELAYS
 };
 

@@ -80,6 +80,8 @@ struct tally_known {
  * @changes: counts what callers may wait for
  * @handles: struct tally_handle
  * @names: the same by name
+ * @silent: until when its home counts as one that does not answer, in jiffies, or 0;
+ *	for those that have not much time, without a lock
  * @attaching: it is being attached just now
  * @opening: handles being opened just now
  * @early: FORGET that came while something was being opened, struct tally_owed
@@ -111,6 +113,7 @@ struct tally_view {
 	u32 changes;
 	struct list_head handles;
 	struct rhltable names;
+	unsigned long silent;
 	bool attaching;
 	u32 opening;
 	struct list_head early;

@@ -149,8 +149,10 @@ void tally_views_session_live(struct tally_session *s, bool resumed)
 	tally_owed_flush(s);
 	while ((view = tally_view_next(s->node, view))) {
 		mutex_lock(&view->lock);
-		if (view->session == s)
+		if (view->session == s) {
+			WRITE_ONCE(view->silent, 0);
 			tally_view_changed(view);
+		}
 		stale = !resumed && view->remote_id &&
 			view->known.key.home != s->peer_incarnation &&
 			!strcmp(view->home, s->name);

@@ -14,6 +14,28 @@ static atomic64_t inode_looks;
 static DEFINE_MUTEX(owner_lock);
 
 /*
+ * Ask the home, within TALLY_FS_TIMEOUT. On the way to each file is its directory: one
+ * whose home let that expire is not asked for as long again, or a list of many names
+ * would take that for each of them.
+ */
+static int inode_ask(struct tally_view *view, struct tally_handle *handle,
+		     struct tally_owner *owner)
+{
+	struct tally_until until = tally_until(TALLY_FS_TIMEOUT);
+	unsigned long silent = READ_ONCE(view->silent);
+	int err;
+
+	if (!handle && silent && time_before(jiffies, silent))
+		return -ETIMEDOUT;
+	err = tally_handle_stat(view, handle, owner, &until);
+	if (!handle && err == -ETIMEDOUT)
+		WRITE_ONCE(view->silent, (jiffies + TALLY_FS_TIMEOUT) ?: 1);
+	else if (silent && !err)
+		WRITE_ONCE(view->silent, 0);
+	return err;
+}
+
+/*
  * The inode is a copy, brought up to date with each look, with or without its
  * mutex: its spinlock keeps two of them from mixing what they write, and the answer
  * of one that began earlier, and may be older, is dropped. The root stays as it is. 0
@@ -21,7 +43,6 @@ static DEFINE_MUTEX(owner_lock);
  */
 static int inode_refresh(struct inode *inode)
 {
-	struct tally_until until = tally_until(TALLY_FS_TIMEOUT);
 	struct tally_view *view = tally_inode_view(inode);
 	u64 look = atomic64_inc_return(&inode_looks);
 	struct tally_owner owner;
@@ -29,8 +50,7 @@ static int inode_refresh(struct inode *inode)
 
 	if (!view)
 		return 0;
-	err = tally_handle_stat(view, tally_inode_handle(inode), &owner,
-				&until);
+	err = inode_ask(view, tally_inode_handle(inode), &owner);
 	if (err)
 		return err;
 	spin_lock(&inode->i_lock);

@@ -145,6 +145,7 @@ static int serve_stat(struct tally_sreq *req)
 		if (IS_ERR(open))
 			return PTR_ERR(open);
 	}
+	tally_delay(STAT);
 	attach = tally_attach_find(req->session, arena);
 	err = attach ? tally_export_stat(attach, open, rep) :
 		       tally_attach_missing(req->session, arena);

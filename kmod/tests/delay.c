@@ -60,6 +60,7 @@ static const char * const delay_names[__TALLY_DELAYS] = {
 	[TALLY_DELAY_ATTACH_AGAIN] = "attach_again",
 	[TALLY_DELAY_SLEEP]	 = "sleep",
 	[TALLY_DELAY_REGION_ZERO] = "region_zero",
+	[TALLY_DELAY_STAT]	 = "stat",
 };
 
 static struct delay delays[__TALLY_DELAYS];
