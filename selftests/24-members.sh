@@ -10,7 +10,7 @@ need_tally
 need_rdma
 hostile=$LIB_DIR/hostile
 [ -x "$hostile" ] || skip_all "no headers of librdmacm and libcrypto"
-plan 32
+plan 35
 export TALLY_SECRET=0123456789abcdef0123456789abcdef
 
 keyed() {
@@ -102,6 +102,16 @@ retreat
 
 # It is not there when the answer is due, and comes back: long before that, and just
 # before.  Its lease goes on all the time.
+# Away at each look, which are a lease apart.
+strike evade $((lease - 1300)) 1500
+check "another one comes and goes" eval 'tally region add t/r size 4M node a &&
+	begun_says hostile "^open" 60'
+full=$(mem_used)
+check "it is told that its region is deleted" eval '
+	tally region del t/r node a && begun_says hostile "^told"'
+check "its memory comes back as soon" wait_until $((lease / 200 + 10)) mem_is_not "$full"
+retreat
+
 for ms in 0 $((lease / 5)); do
 	# shellcheck disable=SC2016 # for eval
 	check "it has a region again" eval 'tally region add t/r size 4K node a &&

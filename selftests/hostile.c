@@ -34,8 +34,8 @@
  *			the proof of the first one; says what became of them
  *	hoard		opens region "r" of arena "t", says "open", and never
  *			answers that it is to be forgotten; resumes its sessions
- *	evade MS	likewise, and breaks off so long after each time that it is
- *			told to forget something
+ *	evade MS [AWAY]	likewise, says "told" when it is told to forget something,
+ *			breaks off MS later, and is away for AWAY more, each time
  *	again		attaches to arena "n", says "attached", attaches to it again,
  *			and says with which status
  *	sessions	takes lock "wa" of arena "t", breaks off, comes back as
@@ -66,6 +66,8 @@ static const char *how, *argument = "0";
 static char **lengths;
 static bool takes;	/* lock "w" */
 static bool hoards, evades, multiplies, lists;
+static long told;	/* when it was told to forget, or 0; in milliseconds */
+static long away;
 static int resyncs;
 static const uint8_t arena_name[64] = "n";
 static char **forged;	/* what follows "forge" */
@@ -314,6 +316,14 @@ static void forge(struct link *l)
 	forged = NULL;
 }
 
+static long milliseconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
 /* One step after the other on the way to a region of the node. */
 static void hoard(struct link *l)
 {
@@ -451,9 +461,9 @@ static void handle(struct link *l)
 	} else if (type == RENEW && !one_in(200)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, RENEW_ACK, 0, 0, body, sizeof(body));
-	} else if (type == FORGET && evades) {
-		usleep(1000 * atoi(argument));
-		l->closed = true;
+	} else if (type == FORGET && evades && !told) {
+		told = milliseconds();
+		puts("told");
 	} else if (type == FORGET && !hoards && !lists && !one_in(3)) {
 		memcpy(body, m->body, sizeof(body));
 		transmit_odd(l, FORGOTTEN, 0, 0, body, sizeof(body));
@@ -533,6 +543,20 @@ static void renew(struct link *l)
 	transmit(l, RENEW, 0, 0, body, sizeof(body));
 }
 
+/* The lease is as new as it can be when the link breaks. */
+static void evade(struct link *l)
+{
+	uint8_t body[16] = {};
+
+	if (!told || milliseconds() < told + atoi(argument))
+		return;
+	told = 0;
+	transmit(l, RENEW, 0, 0, body, sizeof(body));
+	while (!l->closed && l->control->sending)
+		look(l, 1);
+	l->closed = true;
+}
+
 static void act(struct link *l)
 {
 	if (fuzzing)
@@ -551,6 +575,8 @@ static void act(struct link *l)
 		moves(l);
 	else if (!strcmp(how, "slot") && l->sent < 3)
 		say_active(l, atoi(argument));
+	if (evades)
+		evade(l);
 }
 
 /* Until the session ends. */
@@ -607,6 +633,7 @@ int main(int argc, char **argv)
 	key = getenv("TALLY_SECRET");
 	lists = !strcmp(how, "lists");
 	evades = !strcmp(how, "evade");
+	away = evades && argc > 7 ? atoi(argv[7]) : 0;
 	hoards = evades || !strcmp(how, "hoard");
 	hasty = !strcmp(how, "moves");
 	resuming = hoards || hasty;
@@ -634,6 +661,7 @@ int main(int argc, char **argv)
 			printf("closed %u\n", l.sent);
 		total += l.sent;
 		leave(&l);
+		usleep(1000 * away);
 	} while (!end || time(NULL) < end);
 	printf("sessions %u messages %llu\n", sessions,
 	       (unsigned long long)total);

@@ -487,11 +487,10 @@ static void export_patience_work(struct work_struct *work)
 	struct tally_export *export = container_of(work, typeof(*export),
 						   patience.work);
 	struct tally_session *s = export->session;
-	/* Without a link it cannot answer, and has its lease for that. */
-	bool live = tally_session_is_live(s);
-	u8 looks = live ? export_look(export) : 0;
+	/* One that has no link then counts, or it would have none at each look. */
+	u8 looks = export_look(export);
 
-	if (live && !looks)
+	if (!looks)
 		return;
 	if (looks == FORGET_FENCE) {
 		tally_session_violation(s, "what it was to forget is not forgotten");
