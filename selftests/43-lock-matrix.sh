@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Lane: uml
-# Seconds: 900
+# Seconds: 1500
 #
 # What each call says beside each other one, compared with an oracle: on the same
 # file, in other processes, on the same node and on others, by programs and by kernel

@@ -84,6 +84,7 @@ class User:
         """Open @path, by kernel code or as a file, or have @fd of another user."""
         self.held = None
         self.wants = None
+        self.behind = False	# wanted by it while its node's readers were inside
         self.path = path
         self.kernel = kernel
         if kernel:
@@ -382,7 +383,10 @@ class Program:
                 raise Wrong(f"{waiting} wait for ever beside {held}")
 
     def step(self):
-        """One random call, or one that waits is killed."""
+        """
+        One random call, or one that waits is killed. A writer behind readers of its own
+        node is known elsewhere soon after they have left: an other reader may be faster.
+        """
         user = self.rng.choice(self.users)
         i = self.users.index(user)
         if user.wants:
@@ -408,8 +412,13 @@ class Program:
                 and waiting:
             # A waiter of the same node may not have been known.
             expected += [0]
+        if row(name, user.kernel)[0] == "S" and not user.held and "X" not in held and \
+                any(u.behind and u.path != user.path for u in self.users if u.wants):
+            expected += [0, expect(name, None, held, ["X"], user.kernel)]
         if upgrades and expected == [0]:
             expected += [upgrades_also(self.files, 0)]
+        user.behind = row(name, user.kernel)[0] == "X" and \
+            any(u.held and u.path == user.path for u in self.users if u is not user)
         user.begin(name)
         number = user.ended(LONG if None not in expected else SOON)
         if number not in expected:
