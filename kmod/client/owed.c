@@ -8,15 +8,18 @@
 #define EARLY_MAX	4096
 
 /*
- * An answer to FORGET. Freed by kfree() or given to tally_owed_queue(); NULL
- * without memory.
+ * An answer to FORGET, which came in that session. Freed by kfree() or given to
+ * tally_owed_queue(); NULL without memory.
  */
-struct tally_owed *tally_owed_alloc(const struct tally_wire_object *which)
+struct tally_owed *tally_owed_alloc(const struct tally_session *s,
+				    const struct tally_wire_object *which)
 {
 	struct tally_owed *owed = kzalloc(sizeof(*owed), GFP_KERNEL);
 
-	if (owed)
+	if (owed) {
+		owed->session = s->id;
 		owed->body = *which;
+	}
 	return owed;
 }
 
@@ -35,7 +38,7 @@ void tally_owed_flush(struct tally_session *s)
 	guard(mutex)(&views->owed_lock);
 	over = READ_ONCE(s->state) == TALLY_SESSION_OVER;
 	list_for_each_entry_safe(owed, next, &views->owed, list) {
-		if (owed->session != s ||
+		if (owed->session != s->id ||
 		    (!over && owed->doubt == READ_ONCE(s->link_nr)))
 			continue;
 		if (!over && tally_session_send(s, TALLY_MSG_FORGOTTEN,
@@ -55,7 +58,8 @@ void tally_owed_flush(struct tally_session *s)
  * @doubt: number of the link on which an operation ended unknown, or 0
  *
  * It is said now, or as soon as there is a link again, and not at all when
- * the session is OVER.
+ * the session that FORGET came in is OVER: in another one it would be an answer to
+ * what that asks.
  *
  * Context: process.
  */
@@ -64,7 +68,10 @@ void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
 {
 	struct tally_views *views = s->node->views;
 
-	owed->session = s;
+	if (owed->session != s->id) {
+		kfree(owed);
+		return;
+	}
 	owed->body.arena = cpu_to_be32(arena);
 	owed->doubt = doubt;
 	scoped_guard(mutex, &views->owed_lock)

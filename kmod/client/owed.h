@@ -12,18 +12,19 @@
 /**
  * struct tally_owed - a FORGOTTEN that has to be said
  * @list: in tally_views.owed or tally_view.early
- * @session: with the home; compared only
+ * @session: id of the session with the home that FORGET came in
  * @body: what is forgotten
  * @doubt: number of the link on which it cannot be said
  */
 struct tally_owed {
 	struct list_head list;
-	struct tally_session *session;
+	u64 session;
 	struct tally_wire_object body;
 	u32 doubt;
 };
 
-struct tally_owed *tally_owed_alloc(const struct tally_wire_object *which);
+struct tally_owed *tally_owed_alloc(const struct tally_session *s,
+				    const struct tally_wire_object *which);
 void tally_owed_queue(struct tally_owed *owed, struct tally_session *s,
 		      u32 arena, u32 doubt);
 void tally_owed_flush(struct tally_session *s);

@@ -110,7 +110,7 @@ int tally_views_forget(struct tally_session *s, const void *body, u32 len)
 	generation = be32_to_cpu(which->generation);
 	if (!id && generation)
 		return -EPROTO;
-	owed = tally_owed_alloc(which);
+	owed = tally_owed_alloc(s, which);
 	if (!owed)
 		return -ENOMEM;
 	tally_delay(FORGET);
