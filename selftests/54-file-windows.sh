@@ -9,7 +9,7 @@
 need_tally
 need_rdma
 . "$LIB_DIR/delays.sh"
-plan 33
+plan 38
 
 # For FORGET a peer has a lease, at least 5 s.
 lease=5000
@@ -75,6 +75,23 @@ check "then the first one, too" wait "$one"
 check "both are zero to their ends" eval '
 	cmp "$mnt/a/t/large" <(head -c 4M /dev/zero) &&
 	cmp "$mnt/a/t/small" <(head -c 64K /dev/zero)'
+
+# One that is killed meanwhile gives its lock back when nothing of it is under way any more.
+check "a lock" tally lock add t/l node a
+stop_at region_zero
+begin one bash -c "exec 8<> $mnt/b/t/l && flock -x 8 && : > $mnt/b/t/large"
+one=$begun
+check "a holder makes it zero" stopped_at region_zero
+begin two bash -c "exec 8<> $mnt/a/t/l && flock -x 8 &&
+	printf data | dd of=$mnt/a/t/large seek=3 bs=1M conv=notrunc"
+two=$begun
+kill -KILL "$one"
+check_fails "it is killed, and has the lock yet" 1 '' wait_until 3 ended "$two"
+go_on region_zero
+check "then another one has it, and writes" wait "$two"
+check_equal "what is not made zero behind it" data \
+	"$(tail -c +3145729 "$mnt/a/t/large" | head -c 4)"
+wait "$one" 2> /dev/null
 
 # A list of many names does not wait for each where their home does not answer.
 names() {

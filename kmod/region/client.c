@@ -415,13 +415,12 @@ static int region_remote_zero(struct tally_handle *handle, u64 offset, u32 bytes
 		.len = cpu_to_be32(bytes),
 	};
 	struct tally_session *s = tally_view_session(handle->view);
-	u32 len = 0;
 	int err;
 
 	if (!s)
 		return tally_handle_no_conn(handle);
-	err = tally_session_call(s, TALLY_MSG_REGION_ZERO, &msg, sizeof(msg),
-				 NULL, &len, tally_until_left(until));
+	err = tally_session_call_sure(s, TALLY_MSG_REGION_ZERO, &msg,
+				      sizeof(msg), tally_until_left(until));
 	/* Refused, as rights changed since it was opened. */
 	if (err == -ENOTCONN && READ_ONCE(handle->view->session) == s &&
 	    READ_ONCE(handle->error) == err)
@@ -454,7 +453,8 @@ static int region_zero_part(struct tally_handle *handle, u64 pos, u32 len,
  * The home's CPU does it, part by part: a write of another at the same time may
  * come before or after.
  *
- * Context: process; sleeps, killable; with a bound for all of it.
+ * Context: process; sleeps, killable between two parts: what another writes later, under
+ * a lock that the caller had, is not made zero; with a bound for all of it.
  * Return: 0; -EACCES, -ENOTCONN, -ETIMEDOUT, -EIDRM, …; after these, and after -EREMOTEIO,
  * which is unknown, a part may be zero.
  */

@@ -378,6 +378,8 @@ static int open_zero(struct tally_region_open *ro,
 			return -EACCES;
 		if (READ_ONCE(region->dead))
 			return -EIDRM;
+		if (test_bit(TALLY_EXPORT_ENDING, &ro->open.flags))
+			return -ENOTCONN;
 		n = min_t(u32, len, REGION_ZERO_STEP);
 		tally_region_home_zero(region, offset, n);
 	}

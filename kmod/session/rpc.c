@@ -234,6 +234,19 @@ static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 	return 0;
 }
 
+/*
+ * After this nothing of it will be done that has not been. One that is silent for
+ * longer than a renewal may be on its way is not as it should be.
+ */
+static void rpc_wait_sure(struct tally_session *s, struct rpc_call *call,
+			  long timeout)
+{
+	if (wait_for_completion_timeout(&call->done, timeout))
+		return;
+	tally_session_fence(s, -ETIMEDOUT);
+	wait_for_completion(&call->done);
+}
+
 static int rpc_wait(struct tally_session *s, struct rpc_call *call,
 		    void *reply, u32 *reply_len, long timeout)
 {
@@ -249,6 +262,21 @@ static int rpc_wait(struct tally_session *s, struct rpc_call *call,
 	if (call->status == -EREMOTEIO)
 		tally_stat_inc(&s->node->stats, TALLY_STAT_UNKNOWN);
 	return call->status;
+}
+
+static struct rpc_call *rpc_call_alloc(u16 type, const void *body, u32 len)
+{
+	struct rpc_call *call = kmalloc(sizeof(*call), GFP_NOIO);
+
+	if (!call)
+		return NULL;
+	memset(call, 0, offsetof(struct rpc_call, body));
+	kref_init(&call->ref);
+	init_completion(&call->done);
+	call->type = type;
+	call->len = len;
+	memcpy(call->body, body, len);
+	return call;
 }
 
 /**
@@ -273,16 +301,9 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 
 	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
 		return -EMSGSIZE;
-	call = kmalloc(sizeof(*call), GFP_NOIO);
+	call = rpc_call_alloc(type, body, len);
 	if (!call)
 		return -ENOMEM;
-	memset(call, 0, offsetof(struct rpc_call, body));
-	kref_init(&call->ref);
-	init_completion(&call->done);
-	call->type = type;
-	call->len = len;
-	memcpy(call->body, body, len);
-
 	/* A caller that asks again and again ends here. */
 	err = timeout > 0 ? rpc_slot_wait(s, call, &timeout) : -ETIMEDOUT;
 	err = err ?: rpc_first_send(s, call);
@@ -290,6 +311,43 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 		err = rpc_wait(s, call, reply, reply_len, timeout);
 	else if (reply_len)
 		*reply_len = 0;
+	rpc_call_put(call);
+	return err;
+}
+
+/**
+ * tally_session_call_sure - send a request that is not done after its caller returns
+ * @s: session, referenced by the caller
+ * @type: enum tally_msg_type, 32 to 63; its reply has no body
+ * @body: body of the request, copied
+ * @len: its length
+ * @timeout: jiffies, to be sent
+ *
+ * For what does harm when it is late: a caller that is killed gives back the locks
+ * under which it asked. It waits for the reply, or the end of the session, which comes
+ * when there is no reply for a lease and %TALLY_RPC_SURE more.
+ *
+ * Context: process; sleeps, killable only until it is sent.
+ * Return: as tally_session_call(); after -EREMOTEIO the session has ended.
+ */
+int tally_session_call_sure(struct tally_session *s, u16 type, const void *body,
+			    u32 len, long timeout)
+{
+	struct rpc_call *call;
+	int err;
+
+	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
+		return -EMSGSIZE;
+	call = rpc_call_alloc(type, body, len);
+	if (!call)
+		return -ENOMEM;
+	err = timeout > 0 ? rpc_slot_wait(s, call, &timeout) : -ETIMEDOUT;
+	err = err ?: rpc_first_send(s, call);
+	if (!err) {
+		rpc_wait_sure(s, call, TALLY_RPC_SURE +
+				       msecs_to_jiffies(s->lease_ms));
+		err = rpc_wait(s, call, NULL, NULL, 1);
+	}
 	rpc_call_put(call);
 	return err;
 }

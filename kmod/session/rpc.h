@@ -39,6 +39,11 @@ struct tally_sreq {
 	u8 state;
 };
 
+/* What a home may take, beside a lease, for what is to be done surely. */
+#define TALLY_RPC_SURE	(5 * HZ)
+
+int tally_session_call_sure(struct tally_session *s, u16 type, const void *body,
+			    u32 len, long timeout);
 int tally_session_call(struct tally_session *s, u16 type, const void *body,
 		       u32 len, void *reply, u32 *reply_len, long timeout);
 void tally_sreq_reply(struct tally_sreq *req, int status, const void *body,
