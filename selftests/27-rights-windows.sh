@@ -101,6 +101,7 @@ go_on attach_again
 check "it is told to try again" begun_says hostile '^again 11$'
 kill "$attacker"
 wait "$attacker" 2> /dev/null
+tally peer del evil node a
 
 check "write once more" access rw
 
