@@ -558,15 +558,19 @@ static bool handle_close(struct tally_handle *handle, struct tally_session *s)
 		if (handle_close_wait(handle, s, &until))
 			return false;
 		len = 0;
-		err = tally_view_ask(s, TALLY_MSG_CLOSE, &body, sizeof(body),
-				     NULL, &len, &until);
+		err = tally_session_call(s, TALLY_MSG_CLOSE, &body,
+					 sizeof(body), NULL, &len,
+					 tally_until_left(&until));
 		/* The link broke before it was sent, or there was no memory. */
 		if (err != -ENOTCONN && err != -ENOMEM)
 			break;
+		if (!tally_until_left(&until))
+			return false;
 		schedule_timeout_uninterruptible(1);
 	}
-	if (err == -ETIMEDOUT)
-		tally_session_fence(s, err);
+	/* It was sent; -ETIMEDOUT would be that it was not. */
+	if (err == -EREMOTEIO && READ_ONCE(s->state) != TALLY_SESSION_OVER)
+		tally_session_fence(s, -ETIMEDOUT);
 	return !err;
 }
 
@@ -580,11 +584,12 @@ static void handle_release_work(struct work_struct *work)
 
 	if (handle->object)
 		tally_arena_unwatch(view->arena, &handle->watch);
+	/* A look at it has ended then, which asks its type. */
+	if (handle->made && handle->ops->spare && !handle->object)
+		tally_idle_del(handle);
 	if (handle->made && handle->ops->release)
 		handle->ops->release(handle);
 	WARN_ON_ONCE(atomic_read(&handle->inside));
-	if (handle->made && handle->ops->spare && !handle->object)
-		tally_idle_del(handle);
 	s = tally_view_session(view);
 	if (s && !READ_ONCE(handle->error))
 		closed = handle_close(handle, s);

@@ -111,17 +111,27 @@ void tally_idle_closed(struct tally_handle *handle)
 	wake_up_all(&views->idle_wait);
 }
 
-static void idle_walk(struct tally_views *views, struct idle_walk *walk)
+/* Of one memory node, as a walk through all of them would begin with the first again. */
+static void idle_walk_node(struct tally_views *views, int nid,
+			   struct idle_walk *walk)
 {
 	/* What was used since the last look is spared by the first one only. */
-	unsigned long left = 2 * list_lru_count(&views->idle), look;
+	unsigned long left = 2 * list_lru_count_node(&views->idle, nid), look;
 
 	while (left && walk->found < walk->most) {
 		look = min_t(unsigned long, left, IDLE_LOOK);
 		left -= look;
-		list_lru_walk(&views->idle, idle_look, walk, look);
+		list_lru_walk_node(&views->idle, nid, idle_look, walk, &look);
 		cond_resched();
 	}
+}
+
+static void idle_walk(struct tally_views *views, struct idle_walk *walk)
+{
+	int nid;
+
+	for_each_node_state(nid, N_NORMAL_MEMORY)
+		idle_walk_node(views, nid, walk);
 }
 
 /**

@@ -185,6 +185,17 @@ static int region_keys_fetch(const struct tally_xfer_args *args, u32 first)
 	return err;
 }
 
+/* Has the home told one since it was opened? */
+static bool region_keys_any(const struct region_client *client)
+{
+	u32 i;
+
+	for (i = 0; i < client->count; i++)
+		if (client->keys[i].valid)
+			return true;
+	return false;
+}
+
 static int region_key(const struct tally_xfer_args *args, u32 index,
 		      struct tally_xfer_key *key)
 {
@@ -202,8 +213,9 @@ static int region_key(const struct tally_xfer_args *args, u32 index,
 		err = -ENOTCONN;
 	if (!err && !client->keys[index].valid)
 		err = region_keys_fetch(args, index);
-	/* They count with all that we have open there. */
-	if (err == -EDQUOT && tally_idle_close(args->session, &args->until))
+	/* The table of them counts with all that we have open there. */
+	if (err == -EDQUOT && !region_keys_any(client) &&
+	    tally_idle_close(args->session, &args->until))
 		err = region_keys_fetch(args, index);
 	if (!err)
 		*key = client->keys[index].key;
@@ -376,7 +388,7 @@ static int region_sync(struct tally_handle *handle, long timeout)
 			err = min_t(ssize_t, 0, region_try(handle, &iter, 0,
 							   lane, false,
 							   &until));
-		while (err == -EAGAIN);
+		while (err == -EAGAIN && !fatal_signal_pending(current));
 		if (err)
 			set_bit(lane, &client->dirty);
 	}
