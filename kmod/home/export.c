@@ -386,6 +386,9 @@ static void attach_end(struct tally_export *export, struct tally_attach *attach)
 	struct tally_open *open;
 	unsigned long id;
 
+	/* What types do for it under RCU, while it was not withdrawn, has ended. */
+	if (tally_attach_withdrawn(attach))
+		synchronize_rcu();
 	/* The key goes before anything it reaches. */
 	attach_unregister(export, attach);
 	xa_for_each(&attach->opens, id, open)
@@ -624,7 +627,9 @@ void tally_exports_over(struct tally_session *s)
 	cancel_work_sync(&export->reap);
 	export_reap(&export->reap);
 	xa_for_each(&export->attaches, id, attach) {
-		xa_erase(&export->attaches, id);
+		/* Looks go through them. */
+		scoped_guard(mutex, &export->lock)
+			xa_erase(&export->attaches, id);
 		attach_end(export, attach);
 	}
 	/* Nothing is left to be forgotten. */

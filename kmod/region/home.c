@@ -28,9 +28,7 @@
 #define REGION_MAP_KEYS \
 	((TALLY_REPLY_MAX - sizeof(struct tally_rep_region_map)) / \
 	 sizeof(struct tally_wire_mr))
-/* Made zero for a session between two looks at what it may. */
-#define REGION_ZERO_STEP	SZ_64K
-/* And before it is another session's turn. */
+/* Made zero for a session before it is another one's turn. */
 #define REGION_ZERO_TURN	SZ_1M
 /* Sessions for which that is done at once. */
 #define REGION_ZERO_JOBS	4
@@ -347,18 +345,42 @@ static void region_map_work(struct work_struct *work)
 	tally_open_put(&ro->open);
 }
 
+/* Up to the end of a page. Return: how many. */
+static u32 region_zero_page(struct tally_region_home *region, u64 offset,
+			    u64 len)
+{
+	u32 at = offset_in_page(offset), n = min_t(u64, PAGE_SIZE - at, len);
+
+	memzero_page(region->pages[offset >> PAGE_SHIFT], at, n);
+	return n;
+}
+
 /* Make a part of it zero, by the CPU. Process context. */
 void tally_region_home_zero(struct tally_region_home *region, u64 offset,
 			    u64 len)
 {
-	u32 at, n;
+	u32 n;
 
 	for (; len; offset += n, len -= n) {
-		at = offset_in_page(offset);
-		n = min_t(u64, PAGE_SIZE - at, len);
-		memzero_page(region->pages[offset >> PAGE_SHIFT], at, n);
+		n = region_zero_page(region, offset, len);
 		cond_resched();
 	}
+}
+
+/*
+ * Still? Without a link not now: its client may believe that the session is over, and
+ * asks again on the next one.
+ */
+static int open_may_zero(const struct tally_region_open *ro)
+{
+	if (tally_open_access(&ro->open) != TALLY_ACCESS_RW)
+		return -EACCES;
+	if (READ_ONCE(tally_region_home(ro->open.object)->dead))
+		return -EIDRM;
+	if (test_bit(TALLY_EXPORT_ENDING, &ro->open.flags) ||
+	    tally_attach_withdrawn(ro->open.attach))
+		return -ENOTCONN;
+	return tally_session_is_live(ro->open.attach->session) ? 0 : -EAGAIN;
 }
 
 /* One turn. @msg: gets what is left. */
@@ -368,20 +390,20 @@ static int open_zero(struct tally_region_open *ro,
 	struct tally_region_home *region = tally_region_home(ro->open.object);
 	u64 offset = be64_to_cpu(msg->offset);
 	u32 n, left = be32_to_cpu(msg->len), len = min(left, REGION_ZERO_TURN);
+	int err;
 
 	if (offset >= region->size || left > region->size - offset)
 		return -EINVAL;
 	msg->offset = cpu_to_be64(offset + len);
 	msg->len = cpu_to_be32(left - len);
 	for (; len; offset += n, len -= n) {
-		if (tally_open_access(&ro->open) != TALLY_ACCESS_RW)
-			return -EACCES;
-		if (READ_ONCE(region->dead))
-			return -EIDRM;
-		if (test_bit(TALLY_EXPORT_ENDING, &ro->open.flags))
-			return -ENOTCONN;
-		n = min_t(u32, len, REGION_ZERO_STEP);
-		tally_region_home_zero(region, offset, n);
+		cond_resched();
+		/* What ends the attachment waits for the page. */
+		guard(rcu)();
+		err = open_may_zero(ro);
+		if (err)
+			return err;
+		n = region_zero_page(region, offset, len);
 	}
 	return 0;
 }

@@ -4,6 +4,9 @@
 #include "base/trace.h"
 #include "session/rpc.h"
 
+/* To end a session, unless its device does not let go of what was posted. */
+#define RPC_FENCE_WAIT	(10 * HZ)
+
 /* Slots that questions for the holders of a lock may take. */
 #define RPC_WHO_MAX	4
 
@@ -234,17 +237,14 @@ static int rpc_first_send(struct tally_session *s, struct rpc_call *call)
 	return 0;
 }
 
-/*
- * After this nothing of it will be done that has not been. One that is silent for
- * longer than a renewal may be on its way is not as it should be.
- */
+/* A home that renews its lease all that time and does not answer is no home. */
 static void rpc_wait_sure(struct tally_session *s, struct rpc_call *call,
 			  long timeout)
 {
 	if (wait_for_completion_timeout(&call->done, timeout))
 		return;
 	tally_session_fence(s, -ETIMEDOUT);
-	wait_for_completion(&call->done);
+	wait_for_completion_timeout(&call->done, RPC_FENCE_WAIT);
 }
 
 static int rpc_wait(struct tally_session *s, struct rpc_call *call,
@@ -325,10 +325,11 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
  *
  * For what does harm when it is late: a caller that is killed gives back the locks
  * under which it asked. It waits for the reply, or the end of the session, which comes
- * when there is no reply for a lease and %TALLY_RPC_SURE more.
+ * when there is no reply for a lease and %TALLY_RPC_SURE more. The home has to do
+ * nothing of it while the session has no link.
  *
- * Context: process; sleeps, killable only until it is sent.
- * Return: as tally_session_call(); after -EREMOTEIO the session has ended.
+ * Context: process; sleeps, killable only until it is sent; with that bound, and 10 s.
+ * Return: as tally_session_call(); after -EREMOTEIO the session ends.
  */
 int tally_session_call_sure(struct tally_session *s, u16 type, const void *body,
 			    u32 len, long timeout)
