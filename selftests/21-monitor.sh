@@ -41,15 +41,15 @@ check "and logged" logs 'a: lock_broken t/l'
 # Sessions that come and go, for some reason.
 check "that b came is logged" logs 'a: up b: new'
 check "b goes" del_node b
-check "a is told so, with the reason" begun_says monitor ' a over b the peer took leave'
-check "and logs it" logs 'a: over b: the peer took leave'
-check "and keeps it" eval '[ "$(peer_field a b ended)" = "the peer took leave" ]'
+check "a is told so, with the reason" begun_says monitor ' a over b the peer said goodbye'
+check "and logs it" logs 'a: over b: the peer said goodbye'
+check "and keeps it" eval '[ "$(peer_field a b ended)" = "the peer said goodbye" ]'
 check "that it does not come is told once" eval 'begun_says monitor " a failed b " &&
 	[ "$(grep -c " a failed b " "$lib_work/monitor")" = 1 ]'
 check "b comes again" eval 'add_node b && add_peer b a &&
 	wait_until 60 is_live a b'
 check "one that leaves on its own side says so, too" eval 'tally peer del a node b &&
-	begun_says monitor " b over a we took leave"'
+	begun_says monitor " b over a this node said goodbye"'
 check "b knows a no more, and turns it away" begun_says monitor \
 	' b refused \? no peer of that name'
 check "which a is told" begun_says monitor ' a failed b no peer of that name'

@@ -207,7 +207,7 @@ static enum tally_refusal hello_check(struct tally_handshake *hs,
 		return TALLY_REFUSE_WRONG_NAME;
 	if (be32_to_cpu(hello->qpn) == hs->conn->peer_qpn)
 		return TALLY_REFUSE_NONE;
-	strscpy(hs->text, "the queue pair is another than its node signed",
+	strscpy(hs->text, "the queue pair is not the one that its node signed",
 		sizeof(hs->text));
 	return TALLY_REFUSE_AUTH;
 }
@@ -217,13 +217,17 @@ static const char * const refusals[__TALLY_REFUSE_MAX] = {
 		"the two nodes speak different versions of the protocol",
 	[TALLY_REFUSE_UNKNOWN_PEER] = "no peer of that name is configured here",
 	[TALLY_REFUSE_WRONG_NAME] = "the node at that address has another name",
-	[TALLY_REFUSE_AUTH] = "the proof of the cluster key is wrong",
+	[TALLY_REFUSE_AUTH] =
+		"the proof of the key is wrong: the two nodes need the same",
 	[TALLY_REFUSE_AUTH_MISMATCH] =
 		"one side has a cluster key and the other has none",
 	[TALLY_REFUSE_COLLISION] =
-		"the connection in the other direction goes on",
+		"the connection in the other direction is kept",
+	[TALLY_REFUSE_BUSY] =
+		"too many handshakes or sessions at once; it will be tried again",
 	[TALLY_REFUSE_ABI] = "the two machines have different byte orders",
-	[TALLY_REFUSE_EPOCH] = "the epoch is lower than one seen before",
+	[TALLY_REFUSE_EPOCH] =
+		"the epoch is lower than one seen before; add the node with a higher one",
 	[TALLY_REFUSE_SHUTDOWN] = "the node is being stopped",
 };
 
@@ -238,7 +242,7 @@ static void handshake_refuse(struct tally_handshake *hs,
 
 	if (!hs->text[0])
 		strscpy(hs->text, refusals[reason] ?:
-			"the handshake was not followed", sizeof(hs->text));
+			"the handshake was not as it should be", sizeof(hs->text));
 	strscpy(body.text, hs->text, sizeof(body.text));
 	atomic64_inc(&hs->node->stats.refused[reason]);
 	trace_tally_handshake_refuse(hs->conn, hs->incoming, reason);

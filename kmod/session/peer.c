@@ -441,7 +441,7 @@ static int peer_insert(struct tally_peer *peer, const char **reason)
 		err = tally_names_add(&node->peer_names, &peer->by_name);
 	if (err) {
 		if (err == -EEXIST)
-			*reason = "a peer of that name exists";
+			*reason = "a peer of that name exists; delete it first to change it";
 		if (peer->id)
 			xa_erase(&node->peers, peer->id);
 		tally_peer_put(peer);

@@ -200,9 +200,9 @@ const char *tally_session_why(int err)
 	case -ETIME:
 		return "its lease ended";
 	case -ECONNRESET:
-		return "the peer took leave";
+		return "the peer said goodbye";
 	case -ESHUTDOWN:
-		return "we took leave";
+		return "this node said goodbye";
 	case -ENETDOWN:
 		return "the device is gone";
 	case -EPROTO:
@@ -212,9 +212,9 @@ const char *tally_session_why(int err)
 	case -EACCES:
 		return "the peer did not give up what it has lost the right to";
 	case -EKEYREVOKED:
-		return "a memory key of the peer is void";
+		return "a memory key of the peer is no longer valid";
 	case -ESTALE:
-		return "the peer began a new one";
+		return "the peer began a new session";
 	default:
 		return "its link did not come up";
 	}
