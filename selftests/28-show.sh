@@ -48,18 +48,18 @@ check "by the name of its home, too" eval '
 check "away" eval 'over one "$one"; over two "$two"'
 check_fails "what is not there" 1 'no object of that name' \
 	tally -m "$mnt/b" lock show t/none node b
-check_fails "nor of that type" 1 'another type' \
+check_fails "nor of that type" 1 'not a lock' \
 	tally -m "$mnt/b" lock show t/c node b
-check_fails "nor such an arena" 1 'no node that we reach has an arena none' \
+check_fails "nor such an arena" 1 'no node that this one reaches has an arena none' \
 	tally -m "$mnt/b" arena show none node b
-check_fails "nor at home" 1 'no node that we reach has an arena none' \
+check_fails "nor at home" 1 'no node that this one reaches has an arena none' \
 	tally -m "$mnt/a" arena show none node a
 check_fails "nor an object there" 1 'no such object' \
 	tally lock show t/none node a
 check_fails "an ordinary user does not see values this way" 1 '' \
 	as_nobody "$(command -v tally)" -m "$mnt/b" counter show t/c node b
 check "no rights for c" tally arena set t peer c access none node a
-check_fails "who sees nothing then" 1 'rights|no node that we reach' \
+check_fails "who sees nothing then" 1 'rights|no node that this one reaches' \
 	tally -m "$mnt/c" arena show t node c
 check "an arena with more objects than one answer takes" eval '
 	for i in {1..30}; do echo "counter add t/n$i node a"; done | tally -b -'

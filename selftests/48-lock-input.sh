@@ -74,7 +74,7 @@ wrong "a time that is too long" 1 'lock set t/l: within 65536: .*0 to 65535' \
 wrong "a good word beside a bad one" 1 'lock set t/l: within 65536: ' \
 	lock set t/l cache on budget 5 within 65536 node a
 bad "a word without its value" "'budget' needs a value" lock set t/l budget
-bad "a word twice" "'cache' is there twice" \
+bad "a word twice" "'cache' is given twice" \
 	lock set t/l cache on cache off node a
 bad "a word that is none" "unknown word 'lease'" lock set t/l lease 5 node a
 bad "nothing to set" 'nothing to set: .*cache, budget or within' \
@@ -86,8 +86,8 @@ bad "a counter with a class" "unknown word 'class'" \
 	counter add t/x class region node a
 
 # Names.
-bad "no name" 'ARENA/OBJECT is missing' lock set
-bad "no lock" "'t': write ARENA/OBJECT" lock del t node a
+bad "no name" 'ARENA/NAME is missing' lock set
+bad "no lock" "'t': write ARENA/NAME" lock del t node a
 for name in "t/$long" "$long/l" "t/" "/l" "t/a/b" "t/.l" "t/a b"; do
 	bad "'${name:0:8}' is not added" "'$name': a name is 1 to 63" \
 		lock add "$name" node a
@@ -103,16 +103,16 @@ wrong "run" 121 'lock t/x: .*no object of that name' \
 	-m "$mnt/b" lock run t/x -- "${run[@]}"
 wrong "an arena that is not there: set" 1 'lock set x/l: .*no arena' \
 	lock set x/l cache on node a
-wrong "run" 121 'lock x/l: .*no node that we reach has an arena x' \
+wrong "run" 121 'lock x/l: .*no node that this one reaches has an arena x' \
 	-m "$mnt/b" lock run x/l -- "${run[@]}"
 wrong "not at its home" 1 'lock set t@a/l: .*home' \
 	lock set t@a/l cache on node b
 
 # Other types.
 for name in t/c t/r; do
-	wrong "$name is no lock: set" 1 "lock set $name: it is no lock" \
+	wrong "$name is no lock: set" 1 "lock set $name: it is not a lock" \
 		lock set $name cache on node a
-	wrong "del" 1 "lock del $name: .*another type" lock del $name node a
+	wrong "del" 1 "lock del $name: it is not a lock" lock del $name node a
 	wrong "show" 1 "lock show $name: .*of this type" lock show $name node a
 	wrong "run" 121 "lock $name: .*another type" \
 		-m "$mnt/b" lock run $name -- "${run[@]}"
@@ -127,7 +127,7 @@ bad "a mode that is none" "unknown word 'exclusive'" \
 	-m "$mnt/b" lock run t/l exclusive -- "${run[@]}"
 bad "a time that is none" "timeout 'soon': .*not a number" \
 	-m "$mnt/b" lock run t/l timeout soon -- "${run[@]}"
-bad "shared twice" "'shared' is there twice" \
+bad "shared twice" "'shared' is given twice" \
 	-m "$mnt/b" lock run t/l shared shared -- "${run[@]}"
 wrong "no mount" 121 "no tally file system at /proc" \
 	-m /proc lock run t/l -- "${run[@]}"

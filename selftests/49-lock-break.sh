@@ -113,7 +113,7 @@ check "no other node is fenced" eval 'is_live a b && is_live a c'
 kill "$begun"
 check "that peer is forgotten" tally peer del evil node a
 
-check_fails "what is no lock" 1 'it is no lock' bash -c "
+check_fails "what is no lock" 1 'it is not a lock' bash -c "
 	tally counter add nic/count node a && tally lock break nic/count node a"
 check_fails "what is not there" 1 'no object of that name' \
 	tally lock break nic/none node a

@@ -272,12 +272,12 @@ static int arena_set(int argc, char **argv)
 	}
 	if (!args[OWNER].seen && !args[GROUP].seen && !args[PERM].seen &&
 	    !args[ACCESS].seen) {
-		say("arena set %s: there is nothing to set", name);
+		say("arena set %s: nothing to set: write access, owner, group or perm", name);
 		return USAGE;
 	}
 	if (args[ACCESS].seen && val.access == ACCESS_DEFAULT) {
 		if (!args[PEER].seen) {
-			say("arena set %s: access default: of which 'peer'?", name);
+			say("arena set %s: 'access default' needs 'peer PEER'", name);
 			return USAGE;
 		}
 		args[ACCESS].seen = false;

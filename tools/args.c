@@ -54,7 +54,7 @@ static int args_take(struct arg *arg, const char *value)
 	const char *why;
 
 	if (arg->seen) {
-		say("'%s' is there twice", arg->key);
+		say("'%s' is given twice", arg->key);
 		return USAGE;
 	}
 	arg->seen = true;
@@ -210,13 +210,13 @@ int args_path(int *argc, char ***argv, struct path *path)
 	size_t len;
 
 	if (!*argc) {
-		say("ARENA/OBJECT is missing");
+		say("ARENA/NAME is missing");
 		return USAGE;
 	}
 	word = (*argv)[0];
 	slash = strchr(word, '/');
 	if (!slash) {
-		say("'%s': write ARENA/OBJECT", word);
+		say("'%s': write ARENA/NAME", word);
 		return USAGE;
 	}
 	len = slash - word;
@@ -339,7 +339,7 @@ const char *arg_timeout(const char *word, void *to)
 		return NULL;
 	why = arg_u32(word, to);
 	if (!why && *(uint32_t *)to == TALLY_TIMEOUT_NONE)
-		why = "nothing could be done in no time; write milliseconds, or none";
+		why = "in no time nothing can be done; write milliseconds, or none";
 	return why;
 }
 
@@ -373,7 +373,7 @@ const char *arg_size(const char *word, void *to)
 	if (*end) {
 		unit = strchr(units, *end);
 		if (!unit || end[1])
-			return "write bytes, or a number with K, M, G or T";
+			return "write bytes, or a number that ends with K, M, G or T";
 		shift = 10 * (unit - units + 1);
 	}
 	if (value > UINT64_MAX >> shift)

@@ -16,15 +16,15 @@ static const char *sentence(int error)
 {
 	switch (error) {
 	case EACCES:
-		return "its mode or your rights in the arena forbid it";
+		return "its mode or this node's rights in the arena forbid it";
 	case EIDRM:
 		return "it was deleted";
 	case EINTR:
 		return "a signal came; nothing was done";
 	case ENETDOWN:
-		return "our RDMA device is gone; nothing was done";
+		return "the RDMA device is gone; nothing was done";
 	case ENOTCONN:
-		return "there is no session with its home; nothing was done";
+		return "no session with its home, see 'tally peer show'; nothing was done";
 	case ENOTTY:
 	case EISDIR:
 	case ELOOP:
@@ -32,7 +32,7 @@ static const char *sentence(int error)
 	case ENOTUNIQ:
 		return "two nodes have an arena of that name: write ARENA@NODE/OBJECT";
 	case EREMOTEIO:
-		return "the outcome is unknown: sent, then the link broke or time ran out";
+		return "the outcome is unknown: it was sent, then the link broke or time ran out";
 	case ESHUTDOWN:
 		return "the node was stopped";
 	case ESTALE:
@@ -87,9 +87,9 @@ static int open_failed(const char *what, const struct path *path,
 	struct stat st;
 
 	if (error == ENOENT && stat(dir, &st) && errno == ENOENT) {
-		say("%s %s/%s: no node that we reach has an arena %s that we may use (%s)",
+		say("%s %s/%s: no node that this one reaches has an arena %s that it may use (%s)",
 		    what, path->arena, path->object, path->arena,
-		    "'tally peer show' lists the nodes");
+		    "see 'tally peer show'");
 		return FAILED;
 	}
 	if (error == ENOENT) {

@@ -66,7 +66,7 @@ int key_from_file(const char *file, const char **description)
 		return FAILED;
 	}
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_mode & 0077))
-		say("keyfile %s: others may read or change it (mode %04o)",
+		say("keyfile %s: taken, but others may read or change it (mode %04o)",
 		    file, (unsigned int)st.st_mode & 07777);
 	status = add_key(file, key, read_key(fd, key));
 	explicit_bzero(key, sizeof(key));

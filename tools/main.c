@@ -74,6 +74,7 @@ static void help_all(FILE *to)
 	      "       OPTIONS := { -j (JSON) | -p (pretty JSON) | -n NODE | -m MOUNT |\n"
 	      "                    -b FILE (commands from FILE, - for stdin) | -f (go on after errors) |\n"
 	      "                    -V (version) | -h (help) }\n"
+	      "'tally OBJECT help' lists the commands of OBJECT; 'man tally' explains all.\n"
 	      "Exit status: 0 done, 1 failed, 2 usage, 3 unknown outcome, 4 timed out,\n"
 	      "             5 would block\n", to);
 }
@@ -206,7 +207,7 @@ static int run_line(char *line, size_t len, const char *file,
 	if (!count)
 		return DONE;
 	if (count < 0) {
-		say("%s:%u: an open quote, or too many words", file, number);
+		say("%s:%u: a quote that is not closed, or too many words", file, number);
 		return USAGE;
 	}
 	/* The last ones may be a command as they are. */

@@ -188,8 +188,8 @@ int mount_find(const char *node, char where[PATH_MAX])
 	if (snprintf(where, PATH_MAX, "%s", dir) < PATH_MAX &&
 	    !statfs(dir, &fs) && fs.f_type == TALLY_FS_MAGIC)
 		return DONE;
-	say("no tally file system at %s: 'mount -t tally none %s' mounts it",
-	    dir, dir);
+	say("no tally file system at %s: 'tally node add' starts a node, '%s %s' mounts it",
+	    dir, "mount -t tally none", dir);
 	return FAILED;
 }
 

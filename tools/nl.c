@@ -176,9 +176,9 @@ static const char *plain(int error, bool list)
 			return "only for the administrator of the first network namespace";
 		return "only for those with CAP_NET_ADMIN";
 	case EOPNOTSUPP:
-		return "the module loaded does not know this; is it older than this tool?";
+		return "the loaded module does not know this; is it older than this tool?";
 	case ENOENT:
-		return "no node, or no arena, of that name is here: run this on its home";
+		return "no node or arena of that name is here: run this on the arena's home";
 	case EALREADY:
 		return "it is being done already";
 	case EPROTOTYPE:
@@ -205,8 +205,7 @@ static void complain(struct tnl_request *req, int error, struct nlattr **tb)
 	if (tb[NLMSGERR_ATTR_MISS_TYPE])
 		miss = tnl_num(tb[NLMSGERR_ATTR_MISS_TYPE]);
 	if (error == EPROTOTYPE && req->type)
-		say("%s: it is no %s, but of another type", req->about,
-		    req->type);
+		say("%s: it is not a %s", req->about, req->type);
 	else if (range[0])
 		say("%s: %s%s", req->about, which, range);
 	else if (msg)

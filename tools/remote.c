@@ -26,18 +26,18 @@ static int failed(const struct tnl_request *req, const struct path *path,
 		say("%s: there is no object of that name", req->about);
 		break;
 	case EPROTOTYPE:
-		say("%s: it is no %s, but of another type", req->about,
-		    req->type);
+		say("%s: it is not a %s", req->about, req->type);
 		break;
 	case ENOTUNIQ:
 		say("%s: two nodes have an arena of that name: write %s@NODE",
 		    req->about, path->arena);
 		break;
 	case EACCES:
-		say("%s: your rights in the arena forbid it", req->about);
+		say("%s: its mode or this node's rights in the arena forbid it",
+		    req->about);
 		break;
 	case ENOTCONN:
-		say("%s: there is no session with its home", req->about);
+		say("%s: no session with its home, see 'tally peer show'", req->about);
 		break;
 	default:
 		say("%s: %s", req->about, strerror(error));
@@ -58,7 +58,7 @@ static int open_arena(const struct tnl_request *req, const char *node,
 		return DONE;
 	if (errno != ENOENT)
 		return failed(req, path, errno);
-	say("%s: no node that we reach has an arena %s that we may use",
+	say("%s: no node that this one reaches has an arena %s that it may use",
 	    req->about, path->arena);
 	return FAILED;
 }

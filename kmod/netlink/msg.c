@@ -246,7 +246,7 @@ struct tally_arena *tally_nl_arena(struct tally_node *node,
 	if (arena)
 		return arena;
 	return ERR_PTR(tally_nl_fail(extack, attr,
-				     "no arena of that name has its home here: run this on the node that is its home",
+				     "no arena of that name has its home here: run this on its home, or add the arena first",
 				     -ENOENT));
 }
 

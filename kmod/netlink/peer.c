@@ -169,7 +169,7 @@ static int take_addr(struct genl_info *info, struct sockaddr_storage *addr)
 				     "not the address of a machine", -EINVAL);
 	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&ip)) && !scope)
 		return tally_nl_fail(info->extack, nla,
-				     "a link-local address needs an interface",
+				     "a link-local address needs its interface: write ADDRESS%INTERFACE",
 				     -EINVAL);
 	return 0;
 }

@@ -103,7 +103,7 @@ expect 2 "node '': a name is" 'empty name' node add ''
 expect 2 'a name is' 'name of 64' node add "$(printf %064d 0)"
 expect 2 'this one has 70 char' 'name of 70 in a path' counter read "a/$(printf %070d 0)"
 expect 2 "'port' needs a value" 'missing value' node add n port
-expect 2 "'port' is there twice" 'key given twice' node add n port 1 port 2
+expect 2 "'port' is given twice" 'key given twice' node add n port 1 port 2
 expect 2 'a port is 1 to 65535' 'port too large' node add n port 65536
 expect 2 'a port is' 'port 0' peer add p addr 1.2.3.4 port 0
 expect 2 'not a number' 'no number' node add n lease 1s
@@ -130,7 +130,7 @@ expect 2 'K, M, G or T' 'bad size' region add a/r size 8X
 expect 2 'too large' 'size too large' region add a/r size 17179869184G
 expect 2 'larger than 0' 'size 0' region add a/r size 0
 expect 2 "'size' is missing" 'region without size' region add a/r
-expect 2 'write ARENA/OBJECT' 'path without slash' counter read a
+expect 2 'write ARENA/NAME' 'path without slash' counter read a
 expect 2 'a name is' 'path that climbs' counter read ../x
 expect 2 'a name is' 'path with two slashes' counter read a/b/c
 expect 2 'a name is' 'node of an arena is checked' counter read a@.n/c
