@@ -9,7 +9,7 @@
 . "$LIB_DIR/locks.sh"
 need_tally
 need_rdma
-plan 22
+plan 24
 
 # plain: what was shown, without what passes with the time.
 plain() {
@@ -45,6 +45,8 @@ check "also for one that only reads" eval '
 	tally -m "$mnt/c" lock show t/l node c | grep -q "holder b"'
 check "by the name of its home, too" eval '
 	tally -m "$mnt/b" lock show t@a/l node b | grep -q "holder b"'
+check "with all in it" eval 'tally -m "$mnt/b" lock show t@a node b | grep -q t/m'
+check "and the arena" eval 'tally -m "$mnt/b" -j arena show t@a node b | grep -q attached_nodes'
 check "away" eval 'over one "$one"; over two "$two"'
 check_fails "what is not there" 1 'no object of that name' \
 	tally -m "$mnt/b" lock show t/none node b

@@ -325,16 +325,18 @@ static int arena_show(int argc, char **argv)
 	struct path path = { .arena = "" };
 	int status;
 
-	if (args_optional_name(&argc, &argv, args, "arena", &name) ||
+	if (args_optional_arena(&argc, &argv, args, &name) ||
 	    args_parse(argc, argv, args))
 		return USAGE;
 	if (name)
 		req.none = "";
 	if (begin(&req, TALLY_CMD_ARENA_GET, "show", name, node))
 		return FAILED;
-	status = tnl_talk(&req, TALLY_A_ARENA_MAX, show_arena);
-	if (!status || !name || req.answers || req.error)
-		return status;
+	if (!name || !strchr(name, '@')) {
+		status = tnl_talk(&req, TALLY_A_ARENA_MAX, show_arena);
+		if (!status || !name || req.answers || req.error)
+			return status;
+	}
 	snprintf(path.arena, sizeof(path.arena), "%s", name);
 	return remote_show(&req, node, &path, 0, TALLY_A_ARENA_MAX,
 			   show_arena);

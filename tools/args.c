@@ -163,6 +163,17 @@ int args_name(int *argc, char ***argv, const char *what, const char **name)
 	return DONE;
 }
 
+/* A key followed by a value is no name, even when it could be one. */
+static bool is_name(int argc, char **argv, const struct arg *args)
+{
+	if (!argc)
+		return false;
+	for (; args->key; args++)
+		if (argc > 1 && !strcmp(args->key, argv[0]))
+			return false;
+	return true;
+}
+
 /**
  * args_optional_name - take a name if the next word is no key
  * @argc: number of words, lowered
@@ -177,13 +188,8 @@ int args_optional_name(int *argc, char ***argv, const struct arg *args,
 		       const char *what, const char **name)
 {
 	*name = NULL;
-	if (!*argc)
-		return DONE;
-	/* A key followed by a value is no name, even when it could be one. */
-	for (; args->key; args++)
-		if (*argc > 1 && !strcmp(args->key, (*argv)[0]))
-			return DONE;
-	return args_name(argc, argv, what, name);
+	return is_name(*argc, *argv, args) ?
+	       args_name(argc, argv, what, name) : DONE;
 }
 
 static bool arena_valid(const char *arena)
@@ -194,6 +200,29 @@ static bool arena_valid(const char *arena)
 		return tally_name_valid(arena, strlen(arena));
 	return tally_name_valid(arena, at - arena) &&
 	       tally_name_valid(at + 1, strlen(at + 1));
+}
+
+/**
+ * args_optional_arena - as args_optional_name(), of an arena, which may be ARENA@NODE
+ * @argc: number of words, lowered
+ * @argv: the words, moved on
+ * @args: the keys
+ * @name: set to it, or to NULL
+ *
+ * Return: DONE, or USAGE after a sentence.
+ */
+int args_optional_arena(int *argc, char ***argv, const struct arg *args,
+			const char **name)
+{
+	*name = NULL;
+	if (!is_name(*argc, *argv, args))
+		return DONE;
+	if (!strchr((*argv)[0], '@') || !arena_valid((*argv)[0]))
+		return args_name(argc, argv, "arena", name);
+	*name = (*argv)[0];
+	++*argv;
+	--*argc;
+	return DONE;
 }
 
 /**

@@ -37,6 +37,8 @@ struct path {
 
 int args_parse(int argc, char **argv, struct arg *args);
 int args_name(int *argc, char ***argv, const char *what, const char **name);
+int args_optional_arena(int *argc, char ***argv, const struct arg *args,
+			const char **name);
 int args_optional_name(int *argc, char ***argv, const struct arg *args,
 		       const char *what, const char **name);
 int args_path(int *argc, char ***argv, struct path *path);

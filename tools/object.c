@@ -510,7 +510,7 @@ static int take_filter(int *argc, char ***argv, const struct arg *args,
 	path->object[0] = '\0';
 	if (*argc && strchr((*argv)[0], '/'))
 		return args_path(argc, argv, path);
-	status = args_optional_name(argc, argv, args, "arena", &arena);
+	status = args_optional_arena(argc, argv, args, &arena);
 	if (!status && arena)
 		snprintf(path->arena, sizeof(path->arena), "%s", arena);
 	return status;
