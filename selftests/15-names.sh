@@ -27,7 +27,7 @@ for name in .t -t 'a b' 'a/b/c' 'a@b' "${long}x" '' 'ä' $'a\nb'; do
 		tally counter add "t/$name" node a
 done
 check_equal "they left nothing" "1 0" "$(objects arena) $(objects counter)"
-check_equal "nor does the kernel take them past the command" 77 \
+check_equal "nor does the kernel take them past the command" 88 \
 	"$(python3 "$LIB_DIR/names.py" t 2>&1)"
 check "63 letters are a name" bash -c "
 	tally arena add $long access rw node a &&

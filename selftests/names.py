@@ -3,8 +3,9 @@
 #
 # names.py ARENA: says by netlink, past the command and its checks, that nodes, peers,
 # an arena, rights and objects are to have names that none may have, and then one that
-# they may have. A line for each that is not answered as it has to be, with its errno,
-# and at last how many were asked for.
+# they may have; and then that the node of each such name is deleted. A line for each
+# that is not answered as it has to be, with its errno, and at last how many were asked
+# for.
 
 """Does the kernel look at names?"""
 
@@ -18,8 +19,10 @@ from dump import ERROR, NETLINK_GENERIC, answers, attr, family_id, request
 ACK = 4
 GOOD = "good"
 BAD = [".t", "-t", "", "a b", "a/b", "a@b", "a\nb", "ä", "..", "x" * 64]
-NODE_ADD, PEER_ADD, ARENA_ADD, ARENA_SET, OBJECT_ADD = 1, 5, 8, 9, 12
+NODE_ADD, NODE_DEL, PEER_ADD, ARENA_ADD, ARENA_SET, OBJECT_ADD = 1, 2, 5, 8, 9, 12
 REGION = 3
+# No name, none of that length, none that there is.
+REFUSALS = (errno.EINVAL, errno.ERANGE, errno.ENOENT)
 
 
 def number(kind, value):
@@ -46,6 +49,7 @@ def kinds(arena):
     for of in range(1, 4):
         size = struct.pack("=HHQ", 12, 12, 4096) if of == REGION else b""
         yield f"object {of}", OBJECT_ADD, 4, attr(3, arena) + number(5, of) + size
+    yield "former node", NODE_DEL, 2, b""
 
 
 def main(arena):
@@ -62,8 +66,7 @@ def main(arena):
                         if answer == ERROR:
                             error = -struct.unpack_from("=i", body)[0]
                 asked += 1
-                wanted = (errno.EINVAL, errno.ERANGE) if name in BAD else (0,)
-                if error not in wanted:
+                if error not in (REFUSALS if name in BAD else (0,)):
                     print(word, repr(name), error)
     print(asked)
 

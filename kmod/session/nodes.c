@@ -267,10 +267,10 @@ struct tally_node *tally_node_find_in(u32 netns, const char *name)
 	return node ? tally_node_get(node) : NULL;
 }
 
-/* A node by name; NULL or "" for the first. Return: referenced, or NULL. */
+/* A node by name; NULL for the first. Return: referenced, or NULL. */
 struct tally_node *tally_node_find(struct net *net, const char *name)
 {
-	return tally_node_find_in(net->ns.inum, name && *name ? name : NULL);
+	return tally_node_find_in(net->ns.inum, name);
 }
 
 /*
