@@ -471,9 +471,10 @@ static void region_zero_queue(struct tally_sreq *req)
 	struct region_zero *zero = *zero_of(req->session);
 
 	tally_export_begin(req->session);
-	guard(spinlock)(&zero->lock);
+	spin_lock(&zero->lock);
 	list_add_tail(&req->list, &zero->requests);
 	queue_work(zero_wq, &zero->work);
+	spin_unlock(&zero->lock);
 }
 
 static bool region_valid(const struct tally_sreq *req)
