@@ -20,7 +20,7 @@ if soak; then
 	count=100000
 	room=1048576
 fi
-plan 46
+plan 55
 
 cat > "$lib_work/use.py" <<-'PYTHON'
 	import fcntl, os, struct, sys
@@ -164,6 +164,32 @@ go_on close
 check "and then it is had" begun_says seven held
 check "and given back" over seven "$seven"
 check_equal "in the same session as before" "$before" "$(session b)"
+
+# Its link with b breaks as b has many to close, and is not up again for a while: those
+# of other homes are closed and opened meanwhile. Their arena is not looked for again,
+# as that asks all homes.
+echo $((64 << 20)) > $quota
+check "many are open" uses b 0 $((count / 2))
+check "and one of another home" eval 'tally arena add y access rw node c &&
+	tally counter add y/c node c && wait_until 20 of b counter inc y/c'
+exec 6< "$mnt/b/y"
+stop_at close
+stop_at active
+# Those that were used since the last look are spared once.
+drop
+drop
+check "they are being closed" stopped_at close
+check "the link breaks" break_link b a
+go_on close
+check "and is not up again yet" stopped_at active
+for n in {1..3}; do
+	check "that of the other home is used, time $n" \
+		bounded 4 cat "/proc/$$/fd/6/c"
+	drop
+done
+go_on active
+exec 6<&-
+check "they are closed" wait_until 60 has_few 40
 
 # c hands the lock over to b, which hears of that late: it has the lock by another
 # way, gives it back, closes it and waits for it again.

@@ -519,59 +519,121 @@ void tally_handle_forget(struct tally_handle *handle, struct tally_owed *owed)
 }
 
 /*
- * Wait for a link on which CLOSE can be said. Where an operation of this one ended
- * unknown, it may still be executed, and nothing must be promised before the next
- * link or the end of the session.
- */
-static int handle_close_wait(struct tally_handle *handle,
-			     struct tally_session *s,
-			     const struct tally_until *until)
-{
-	struct tally_view *view = handle->view;
-	int err = 0;
-
-	guard(mutex)(&view->lock);
-	while (!err && view->session == s &&
-	       (!tally_session_is_live(s) ||
-		handle->doubt == READ_ONCE(s->link_nr)))
-		err = tally_view_wait(view, until);
-	return view->session == s ? err : -ENOTCONN;
-}
-
-/*
  * Tell the home that this node uses it no more. The name is not opened again before
  * it is known what became of that: a CLOSE that the home does late would end what was
- * opened after it, so a home that does not answer loses the session. Return: whether
- * it is closed.
+ * opened after it, so a home that does not answer loses the session. Return: 0;
+ * -ENOTCONN, -ENOMEM: it was not told; or another errno.
  */
-static bool handle_close(struct tally_handle *handle, struct tally_session *s)
+static int handle_close(struct tally_handle *handle, struct tally_session *s)
 {
-	/* By then the link is back or the session is OVER. */
-	struct tally_until until =
-		tally_until(max_t(long, HANDLE_CLOSE_WAIT,
-				  2 * msecs_to_jiffies(s->lease_ms)));
+	long timeout = max_t(long, HANDLE_CLOSE_WAIT,
+			     2 * msecs_to_jiffies(s->lease_ms));
 	struct tally_wire_object body = tally_handle_wire(handle);
-	u32 len;
+	u32 len = 0;
 	int err;
 
-	for (;;) {
-		if (handle_close_wait(handle, s, &until))
-			return false;
-		len = 0;
-		err = tally_session_call(s, TALLY_MSG_CLOSE, &body,
-					 sizeof(body), NULL, &len,
-					 tally_until_left(&until));
-		/* The link broke before it was sent, or there was no memory. */
-		if (err != -ENOTCONN && err != -ENOMEM)
-			break;
-		if (!tally_until_left(&until))
-			return false;
-		schedule_timeout_uninterruptible(1);
-	}
+	err = tally_session_call(s, TALLY_MSG_CLOSE, &body, sizeof(body), NULL,
+				 &len, timeout);
 	/* It was sent; -ETIMEDOUT would be that it was not. */
 	if (err == -EREMOTEIO && READ_ONCE(s->state) != TALLY_SESSION_OVER)
 		tally_session_fence(s, -ETIMEDOUT);
-	return !err;
+	return err;
+}
+
+/* Nothing of it is left at its home, or @told: its home knows. */
+static void handle_end(struct tally_handle *handle, bool told)
+{
+	struct tally_view *view = handle->view;
+	struct tally_session *s = tally_view_session(view);
+
+	mutex_lock(&view->lock);
+	tally_handle_del(handle);
+	tally_view_changed(view);
+	mutex_unlock(&view->lock);
+	if (handle->closing_in)
+		atomic_dec(&view->node->views->closing);
+	tally_idle_closed(handle);
+	/* Out of the tables: FORGET that does not find it is answered. */
+	if (s && handle->forget && !told)
+		tally_owed_queue(handle->forget, s, view->remote_id,
+				 handle->doubt);
+	else
+		kfree(handle->forget);
+	tally_session_put(s);
+	if (handle->object)
+		tally_object_put(handle->object);
+	kfree_rcu(handle, rcu);
+	tally_view_put(view);
+}
+
+/*
+ * With view->lock: one that can be closed, or whose home has nothing of it any more.
+ * Where an operation of this link ended unknown, it may still be executed, and nothing
+ * must be promised before the next link or the end of the session.
+ */
+static struct tally_handle *view_closable(struct tally_view *view)
+{
+	struct tally_session *s = view->session;
+	struct tally_handle *handle;
+
+	list_for_each_entry(handle, &view->closing, closing)
+		if (!s || s->id != handle->closing_in ||
+		    READ_ONCE(handle->error) ||
+		    (tally_session_is_live(s) &&
+		     handle->doubt != READ_ONCE(s->link_nr)))
+			return handle;
+	return NULL;
+}
+
+/* Takes it out of view->closing. @s: gets the session to tell, referenced, or NULL. */
+static struct tally_handle *view_close_next(struct tally_view *view,
+					    struct tally_session **s)
+{
+	struct tally_handle *handle;
+
+	guard(mutex)(&view->lock);
+	handle = view_closable(view);
+	if (!handle)
+		return NULL;
+	list_del_init(&handle->closing);
+	*s = view->session;
+	if (*s && (*s)->id == handle->closing_in && !READ_ONCE(handle->error))
+		tally_session_get(*s);
+	else
+		*s = NULL;
+	return handle;
+}
+
+/* The link broke before it was told, or there was no memory: later. */
+static void handle_close_later(struct tally_handle *handle, int err)
+{
+	if (err == -ENOMEM)
+		schedule_timeout_uninterruptible(1);
+	guard(mutex)(&handle->view->lock);
+	list_add(&handle->closing, &handle->view->closing);
+}
+
+/*
+ * One after the other, so that a home which does not answer holds up nothing but
+ * this. What has to wait for a link waits in the list.
+ */
+static void view_close_work(struct work_struct *work)
+{
+	struct tally_view *view = container_of(work, struct tally_view,
+					       close_work);
+	struct tally_handle *handle;
+	struct tally_session *s;
+	int err;
+
+	while ((handle = view_close_next(view, &s))) {
+		err = s ? handle_close(handle, s) : -ESHUTDOWN;
+		tally_session_put(s);
+		if (err == -ENOTCONN || err == -ENOMEM)
+			handle_close_later(handle, err);
+		else
+			handle_end(handle, !err);
+	}
+	tally_view_put(view);
 }
 
 static void handle_release_work(struct work_struct *work)
@@ -580,7 +642,6 @@ static void handle_release_work(struct work_struct *work)
 						   release_work);
 	struct tally_view *view = handle->view;
 	struct tally_session *s;
-	bool closed = false;
 
 	if (handle->object)
 		tally_arena_unwatch(view->arena, &handle->watch);
@@ -591,23 +652,20 @@ static void handle_release_work(struct work_struct *work)
 		handle->ops->release(handle);
 	WARN_ON_ONCE(atomic_read(&handle->inside));
 	s = tally_view_session(view);
-	if (s && !READ_ONCE(handle->error))
-		closed = handle_close(handle, s);
-	mutex_lock(&view->lock);
-	tally_handle_del(handle);
-	tally_view_changed(view);
-	mutex_unlock(&view->lock);
-	tally_idle_closed(handle);
-	/* Out of the tables: FORGET that does not find it is answered. */
-	if (s && handle->forget && !closed)
-		tally_owed_queue(handle->forget, s, view->remote_id,
-				 handle->doubt);
-	else
-		kfree(handle->forget);
+	if (!s || READ_ONCE(handle->error)) {
+		tally_session_put(s);
+		handle_end(handle, false);
+		return;
+	}
+	handle->closing_in = s->id;
+	atomic_inc(&view->node->views->closing);
 	tally_session_put(s);
-	if (handle->object)
-		tally_object_put(handle->object);
-	kfree_rcu(handle, rcu);
+	tally_view_get(view);
+	mutex_lock(&view->lock);
+	list_add_tail(&handle->closing, &view->closing);
+	tally_view_close(view);
+	mutex_unlock(&view->lock);
+	/* By now it may be gone. */
 	tally_view_put(view);
 }
 
@@ -623,6 +681,9 @@ static struct tally_handle *handle_create(struct tally_view *view,
 	kref_init(&handle->ref);
 	spin_lock_init(&handle->spin);
 	INIT_LIST_HEAD(&handle->idle);
+	INIT_LIST_HEAD(&handle->closing);
+	if (!view->close_work.func)
+		INIT_WORK(&view->close_work, view_close_work);
 	INIT_WORK(&handle->forget_work, handle_forget_work);
 	INIT_WORK(&handle->release_work, handle_release_work);
 	strscpy(handle->name, name, sizeof(handle->name));
@@ -652,6 +713,9 @@ static struct tally_handle *handle_of_name(struct tally_view *view,
 	while ((handle = tally_handle_named(view, name))) {
 		if (kref_get_unless_zero(&handle->ref))
 			return handle;
+		/* Before others that nobody waits for. */
+		if (!list_empty(&handle->closing))
+			list_move(&handle->closing, &view->closing);
 		err = tally_view_wait(view, until);
 		if (err)
 			return ERR_PTR(err);

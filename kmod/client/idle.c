@@ -142,7 +142,7 @@ static void idle_walk(struct tally_views *views, struct idle_walk *walk)
  * Closes some of those that were not used for long.
  *
  * Context: process, sleeps, killable.
- * Return: whether there were any; half of them the home has forgotten then, unless
+ * Return: whether there were any, also by others; half of them the home has forgotten then, unless
  * that took too long.
  */
 bool tally_idle_close(struct tally_session *s, const struct tally_until *until)
@@ -153,8 +153,10 @@ bool tally_idle_close(struct tally_session *s, const struct tally_until *until)
 
 	idle_walk(views, &walk);
 	half = DIV_ROUND_UP(walk.found, 2);
-	if (!half)
+	/* Others may have given up all there was just now. */
+	if (!half && !atomic_read(&views->closing))
 		return false;
+	half = max(half, 1);
 	wait_event_killable_timeout(views->idle_wait,
 				    atomic_read(&views->closed) - closed >= half,
 				    min(tally_until_left(until), (long)IDLE_WAIT));

@@ -107,12 +107,23 @@ int tally_view_wait(struct tally_view *view, const struct tally_until *until)
 	return ret ? 0 : -ETIMEDOUT;
 }
 
+/* Look what of view->closing can be closed now. Any context. */
+void tally_view_close(struct tally_view *view)
+{
+	tally_view_get(view);
+	if (!queue_work(view->node->wait_wq, &view->close_work))
+		tally_view_put(view);
+}
+
 /* Something changed that callers may wait for. */
 void tally_view_changed(struct tally_view *view)
 {
 	lockdep_assert_held(&view->lock);
 	WRITE_ONCE(view->changes, view->changes + 1);
 	wake_up_all(&view->wait);
+	/* What waits for a link to be closed on, or for the end of the session. */
+	if (!list_empty(&view->closing))
+		tally_view_close(view);
 }
 
 struct tally_view *tally_view_get(struct tally_view *view)
@@ -488,6 +499,7 @@ static struct tally_view *view_create(struct tally_node *node,
 	init_waitqueue_head(&view->wait);
 	INIT_LIST_HEAD(&view->handles);
 	INIT_LIST_HEAD(&view->early);
+	INIT_LIST_HEAD(&view->closing);
 	strscpy(view->name, name, sizeof(view->name));
 	strscpy(view->home, home, sizeof(view->home));
 	view->error = -ENOTCONN;

@@ -80,6 +80,8 @@ struct tally_known {
  * @changes: counts what callers may wait for
  * @handles: struct tally_handle
  * @names: the same by name
+ * @closing: those of them that nobody uses any more, and whose home is to know
+ * @close_work: tells it, one after the other; set up with the first handle
  * @silent: until when its home counts as one that does not answer, in jiffies, or 0;
  *	for those that have not much time, without a lock
  * @attaching: it is being attached just now
@@ -113,6 +115,8 @@ struct tally_view {
 	u32 changes;
 	struct list_head handles;
 	struct rhltable names;
+	struct list_head closing;
+	struct work_struct close_work;
 	unsigned long silent;
 	bool attaching;
 	u32 opening;
@@ -151,6 +155,8 @@ struct tally_view {
  * @doubt: number of the link on which an operation ended unknown, or 0
  * @forget_work: says FORGOTTEN
  * @release_work: the last reference is gone
+ * @closing: in view->closing
+ * @closing_in: id of the session that it was open in when its last user left
  */
 struct tally_handle {
 	struct list_head list;
@@ -181,6 +187,8 @@ struct tally_handle {
 	u32 doubt;
 	struct work_struct forget_work;
 	struct work_struct release_work;
+	struct list_head closing;
+	u64 closing_in;
 };
 
 /**
@@ -195,7 +203,8 @@ struct tally_handle {
  * @owed: FORGOTTEN that could not be said yet, struct tally_owed
  * @idle: handles that may be open though nobody uses them, in use or not
  * @shrinker: closes some of them when memory is short
- * @closed: how many handles were
+ * @closing: how many handles are being closed
+ * @closed: how many were
  * @idle_wait: woken when that changes
  */
 struct tally_views {
@@ -208,6 +217,7 @@ struct tally_views {
 	struct list_head owed;
 	struct list_lru idle;
 	struct shrinker *shrinker;
+	atomic_t closing;
 	atomic_t closed;
 	wait_queue_head_t idle_wait;
 };
@@ -235,6 +245,7 @@ void tally_view_fail(struct tally_view *view, int err);
 
 /* With view->lock, which the first gives up meanwhile. */
 int tally_view_wait(struct tally_view *view, const struct tally_until *until);
+void tally_view_close(struct tally_view *view);
 void tally_view_changed(struct tally_view *view);
 int tally_views_know(struct tally_node *node, struct tally_known *known,
 		     struct tally_key key);
