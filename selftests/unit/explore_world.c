@@ -398,7 +398,9 @@ void client_open(int i, bool resyncing)
 {
 	struct xclient *c = &W.c[i];
 	bool word = !opt.cpu && slot_of(i) <= TALLY_LW_BIT_SLOT_MAX;
-	u64 last = opt.bug == BUG_REOPEN ? 0 : W.lh.ng;
+	/* Either would keep an older HANDOVER out. */
+	bool zero = opt.bug == BUG_REOPEN || opt.bug == BUG_B13;
+	u64 last = zero ? 0 : W.lh.ng;
 
 	tally_lc_init(&c->lc, slot_of(i), c->session, last, word, true);
 	tally_lh_node_init(&W.node[i], slot_of(i), c->session, !resyncing);
