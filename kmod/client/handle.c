@@ -604,11 +604,10 @@ static struct tally_handle *view_close_next(struct tally_view *view,
 	return handle;
 }
 
-/* The link broke before it was told, or there was no memory: later. */
-static void handle_close_later(struct tally_handle *handle, int err)
+/* There was no memory, or the link broke before it was told, which may not show yet. */
+static void handle_close_later(struct tally_handle *handle)
 {
-	if (err == -ENOMEM)
-		schedule_timeout_uninterruptible(1);
+	schedule_timeout_uninterruptible(1);
 	guard(mutex)(&handle->view->lock);
 	list_add(&handle->closing, &handle->view->closing);
 }
@@ -629,7 +628,7 @@ static void view_close_work(struct work_struct *work)
 		err = s ? handle_close(handle, s) : -ESHUTDOWN;
 		tally_session_put(s);
 		if (err == -ENOTCONN || err == -ENOMEM)
-			handle_close_later(handle, err);
+			handle_close_later(handle);
 		else
 			handle_end(handle, !err);
 	}
