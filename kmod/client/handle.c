@@ -566,6 +566,15 @@ static void handle_end(struct tally_handle *handle, bool told)
 	tally_view_put(view);
 }
 
+/* With view->lock: the session whose home has to be told, or NULL. */
+static struct tally_session *handle_open_in(const struct tally_handle *handle)
+{
+	struct tally_session *s = handle->view->session;
+
+	return s && s->id == handle->closing_in && !READ_ONCE(handle->error) ?
+	       s : NULL;
+}
+
 /*
  * With view->lock: one that can be closed, or whose home has nothing of it any more.
  * Where an operation of this link ended unknown, it may still be executed, and nothing
@@ -573,15 +582,15 @@ static void handle_end(struct tally_handle *handle, bool told)
  */
 static struct tally_handle *view_closable(struct tally_view *view)
 {
-	struct tally_session *s = view->session;
 	struct tally_handle *handle;
+	struct tally_session *s;
 
-	list_for_each_entry(handle, &view->closing, closing)
-		if (!s || s->id != handle->closing_in ||
-		    READ_ONCE(handle->error) ||
-		    (tally_session_is_live(s) &&
-		     handle->doubt != READ_ONCE(s->link_nr)))
+	list_for_each_entry(handle, &view->closing, closing) {
+		s = handle_open_in(handle);
+		if (!s || (tally_session_is_live(s) &&
+			   handle->doubt != READ_ONCE(s->link_nr)))
 			return handle;
+	}
 	return NULL;
 }
 
@@ -596,11 +605,9 @@ static struct tally_handle *view_close_next(struct tally_view *view,
 	if (!handle)
 		return NULL;
 	list_del_init(&handle->closing);
-	*s = view->session;
-	if (*s && (*s)->id == handle->closing_in && !READ_ONCE(handle->error))
+	*s = handle_open_in(handle);
+	if (*s)
 		tally_session_get(*s);
-	else
-		*s = NULL;
 	return handle;
 }
 

@@ -142,8 +142,8 @@ static void idle_walk(struct tally_views *views, struct idle_walk *walk)
  * Closes some of those that were not used for long.
  *
  * Context: process, sleeps, killable.
- * Return: whether there were any, also by others; half of them the home has forgotten then, unless
- * that took too long.
+ * Return: whether there were any, also by others; half of them the home has forgotten
+ * then, unless that took too long.
  */
 bool tally_idle_close(struct tally_session *s, const struct tally_until *until)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
 #include <linux/slab.h>
 #include "base/delay.h"
 #include "base/trace.h"
@@ -264,19 +265,32 @@ static int rpc_wait(struct tally_session *s, struct rpc_call *call,
 	return call->status;
 }
 
-static struct rpc_call *rpc_call_alloc(u16 type, const void *body, u32 len)
+/* A request that is on its way, or ERR_PTR. *@timeout: gets what is left. */
+static struct rpc_call *rpc_begin(struct tally_session *s, u16 type,
+				  const void *body, u32 len, long *timeout)
 {
-	struct rpc_call *call = kmalloc(sizeof(*call), GFP_NOIO);
+	struct rpc_call *call;
+	int err;
 
+	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
+		return ERR_PTR(-EMSGSIZE);
+	call = kmalloc(sizeof(*call), GFP_NOIO);
 	if (!call)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	memset(call, 0, offsetof(struct rpc_call, body));
 	kref_init(&call->ref);
 	init_completion(&call->done);
 	call->type = type;
 	call->len = len;
 	memcpy(call->body, body, len);
-	return call;
+
+	/* A caller that asks again and again ends here. */
+	err = *timeout > 0 ? rpc_slot_wait(s, call, timeout) : -ETIMEDOUT;
+	err = err ?: rpc_first_send(s, call);
+	if (!err)
+		return call;
+	rpc_call_put(call);
+	return ERR_PTR(err);
 }
 
 /**
@@ -296,21 +310,15 @@ static struct rpc_call *rpc_call_alloc(u16 type, const void *body, u32 len)
 int tally_session_call(struct tally_session *s, u16 type, const void *body,
 		       u32 len, void *reply, u32 *reply_len, long timeout)
 {
-	struct rpc_call *call;
+	struct rpc_call *call = rpc_begin(s, type, body, len, &timeout);
 	int err;
 
-	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
-		return -EMSGSIZE;
-	call = rpc_call_alloc(type, body, len);
-	if (!call)
-		return -ENOMEM;
-	/* A caller that asks again and again ends here. */
-	err = timeout > 0 ? rpc_slot_wait(s, call, &timeout) : -ETIMEDOUT;
-	err = err ?: rpc_first_send(s, call);
-	if (!err)
-		err = rpc_wait(s, call, reply, reply_len, timeout);
-	else if (reply_len)
-		*reply_len = 0;
+	if (IS_ERR(call)) {
+		if (reply_len)
+			*reply_len = 0;
+		return PTR_ERR(call);
+	}
+	err = rpc_wait(s, call, reply, reply_len, timeout);
 	rpc_call_put(call);
 	return err;
 }
@@ -334,21 +342,13 @@ int tally_session_call(struct tally_session *s, u16 type, const void *body,
 int tally_session_call_sure(struct tally_session *s, u16 type, const void *body,
 			    u32 len, long timeout)
 {
-	struct rpc_call *call;
+	struct rpc_call *call = rpc_begin(s, type, body, len, &timeout);
 	int err;
 
-	if (WARN_ON_ONCE(len > TALLY_BODY_MAX))
-		return -EMSGSIZE;
-	call = rpc_call_alloc(type, body, len);
-	if (!call)
-		return -ENOMEM;
-	err = timeout > 0 ? rpc_slot_wait(s, call, &timeout) : -ETIMEDOUT;
-	err = err ?: rpc_first_send(s, call);
-	if (!err) {
-		rpc_wait_sure(s, call, TALLY_RPC_SURE +
-				       msecs_to_jiffies(s->lease_ms));
-		err = rpc_wait(s, call, NULL, NULL, 1);
-	}
+	if (IS_ERR(call))
+		return PTR_ERR(call);
+	rpc_wait_sure(s, call, TALLY_RPC_SURE + msecs_to_jiffies(s->lease_ms));
+	err = rpc_wait(s, call, NULL, NULL, 1);
 	rpc_call_put(call);
 	return err;
 }
